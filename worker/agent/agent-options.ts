@@ -4,6 +4,8 @@ import { wishedName } from "../host/facts.ts";
 import { readLimits } from "../limits/read-limits.ts";
 import type { Limits } from "../limits/throttle.ts";
 import { readHubAddress } from "../hub-link/hub-address.ts";
+import type { KeepPolicy } from "#protocol/retention/keeping.ts";
+import { readKeep } from "../standalone/read-keep.ts";
 import { readTo } from "../standalone/open-standalone.ts";
 import { groupMember, type GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { readWatches, type Watch } from "../capture/watch.ts";
@@ -15,6 +17,8 @@ export interface AgentOptions {
   hub: string;
   /** Bucket and prefix to which this node writes with its own keys, without a hub; null when it has a hub. */
   to: string | null;
+  /** Rules by which checkpoints in the bucket of `to` are removed; null: none is. */
+  keep: KeepPolicy | null;
   token: string | null;
   /** Whether to enroll with the identity that the platform gives this container. */
   withSaladIdentity: boolean;
@@ -68,19 +72,22 @@ function readGroup(rank: number | null, of: number | null): GroupMember | null {
 }
 
 /** @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
-function readHub(config: Config): Pick<AgentOptions, "hub" | "to"> {
+function readHub(config: Config): Pick<AgentOptions, "hub" | "to" | "keep"> {
   const isTyped = (name: "to" | "hub") =>
     config.settings.some((one) => one.name === name && one.source === `--${name}`);
   // A flag overrides the environment variable of the other option.
   const to = isTyped("hub") && !isTyped("to") ? null : config.text("to");
   const hub = isTyped("to") && !isTyped("hub") ? null : config.text("hub");
+  const keep = config.text("keep");
   if (to === null) {
     if (hub === null) throw usage("--to", "it says where checkpoints go: --to s3://bucket/prefix, or --hub URL");
-    return { hub: readHubAddress(hub, { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }), to };
+    if (keep !== null)
+      throw usage(`--keep ${keep}`, "with a hub the hub keeps the rules: set them on its page of the run");
+    return { hub: readHubAddress(hub, { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }), to, keep };
   }
   if (hub !== null) throw usage("--to", "--hub is given too; with a hub it is the hub that says where checkpoints go");
   readTo(to);
-  return { hub: to, to };
+  return { hub: to, to, keep: keep === null ? null : readKeep(keep) };
 }
 
 /** Reads and checks the options of `tidemark agent`. @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */

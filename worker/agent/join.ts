@@ -14,6 +14,7 @@ import { createHubSource } from "../hub-link/hub-source.ts";
 import { connectHub, type Hub } from "../hub-link/hub.ts";
 import { readCredential, type Held } from "../hub-link/node-credential.ts";
 import { rotateCredential, takeOther } from "../hub-link/rotate-credential.ts";
+import type { Say } from "../standalone/keep-after-commits.ts";
 import { openStandalone, type Standalone } from "../standalone/open-standalone.ts";
 
 /** Connection to the hub, or to the bucket that stands in for one. No other module of the worker knows which. */
@@ -98,7 +99,9 @@ async function joinBucket(
   // The signal of the command ends only the opening: the last messages are sent after it has fired.
   const end = () => lifetime.abort();
   signal.addEventListener("abort", end, { once: true });
-  const about = { to, name: options.name, state, signal: lifetime.signal, ...(readsOnly === true && { readsOnly }) };
+  const say: Say = (sentence, fields) => terminal.say(sentence, fields);
+  const { name, keep } = options;
+  const about = { to, name, state, keep, say, signal: lifetime.signal, ...(readsOnly === true && { readsOnly }) };
   const standalone = await openStandalone(config, about).finally(() => signal.removeEventListener("abort", end));
   const { hub, node, place } = standalone;
   if (readsOnly !== true) sayAlone(terminal, standalone);

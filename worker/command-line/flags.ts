@@ -33,6 +33,12 @@ export const FLAGS = {
     value: "PLACE",
     says: "Without a hub: the bucket and prefix where checkpoints lie, s3://bucket/prefix or rclone:REMOTE:bucket/prefix, with keys as cp finds them.",
   },
+  keep: {
+    kind: "text",
+    commands: [...WORKING],
+    value: "RULES",
+    says: "With --to: after each commit, remove checkpoints that no rule keeps: last=3,every=1000,best=eval_loss:min; also every=6h, most=500GB, trash=3d (how long `tidemark restore RUN@STEP` still finds them; a day when left out). Never the newest, nor one that a hub pinned or tagged. When left out nothing is removed.",
+  },
   token: {
     kind: "secret",
     commands: [...WORKING, "save", "doctor"],

@@ -144,7 +144,10 @@ export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Pr
       (manifest) => doubtOf(manifest) === null && roleOf(manifest) === roleOf(of.manifest),
     );
   }
-  return step === undefined ? newestOf(choosing) : newestOfStep(choosing, step);
+  if (step === undefined) return newestOf(choosing);
+  // A person who names a step finds it until it is deleted.
+  const inTrash = record.trashed.filter((one) => one.step === step);
+  return (await newestOfStep(choosing, step)) ?? firstOf(records, inTrash, () => true);
 }
 
 const placeOf = (manifest: StoredManifest) =>

@@ -1,77 +1,11 @@
 import { expect, test } from "vitest";
-import { manifest, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
-import { attemptId, filePath, nodeName, runName } from "#protocol/base/names.ts";
-import { manifestKey } from "#protocol/checkpoint/keys.ts";
+import { filePath, nodeName } from "#protocol/base/names.ts";
 import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
-import type { BucketCalls } from "./bucket-calls.ts";
 import { chooseWanted, newestOf } from "./choose-checkpoint.ts";
 import { claimRun, createRunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
 import { createRunRecords, lineOf } from "./run-record.ts";
-
-/** A bucket in memory that keeps to conditions, or does not. */
-function createBucket({ isConditional = true } = {}) {
-  const objects = new Map<string, { text: string; etag: string; modifiedAtMs: number }>();
-  const clock = { now: 1_000_000 };
-  let etags = 0;
-  const calls: BucketCalls = {
-    now: () => clock.now,
-    read: async (key) => objects.get(key) ?? null,
-    write: async (key, text, condition) => {
-      const there = objects.get(key);
-      const holds =
-        condition === undefined || (condition.kind === "absent" ? there === undefined : there?.etag === condition.etag);
-      if (isConditional && !holds) return null;
-      const etag = `"${++etags}"`;
-      objects.set(key, { text, etag, modifiedAtMs: clock.now });
-      return etag;
-    },
-    list: async function* (prefix) {
-      const keys = [...objects.keys()].filter((key) => key.startsWith(prefix)).toSorted();
-      for (const key of keys) {
-        const { text, etag, modifiedAtMs } = objects.get(key) ?? { text: "", etag: null, modifiedAtMs: null };
-        yield { key, sizeBytes: text.length, etag, modifiedAtMs };
-      }
-    },
-    folders: () => Promise.reject(new Error("nobody asks for folders")),
-    remove: async (key) => void objects.delete(key),
-  };
-  return { objects, clock, calls };
-}
-
-const RUN = runName.parse("llama");
-const PREFIX = "p/";
-
-function storeCheckpoint(
-  { objects, clock }: ReturnType<typeof createBucket>,
-  about: { epoch: number; step: number } & Partial<Pick<Manifest, "doubt" | "role" | "place">>,
-): string {
-  const { epoch, step, ...more } = about;
-  const id = `checkpoint-${epoch}-${step}`;
-  const attempt = attemptId.parse(`attempt${String(epoch).padStart(3, "0")}${String(step).padStart(6, "0")}`);
-  const made: Manifest = manifest.parse({
-    format: "tidemark.checkpoint",
-    version: 1,
-    id,
-    run: RUN,
-    step,
-    writerEpoch: epoch,
-    parent: null,
-    attempt,
-    node: { id: "node-0001", name: "one" },
-    framework: null,
-    metrics: {},
-    capturedAt: 5,
-    sizeBytes: 0,
-    homes: [{ profileId: "standalone", bucket: "b", prefix: PREFIX }],
-    transform: { kind: "none" },
-    files: [{ path: filePath.parse("empty"), sizeBytes: 0, mtimeMs: 1, sha256: null, extents: [] }],
-    ...more,
-  });
-  const key = manifestKey(PREFIX, { run: RUN, epoch, step, checkpointId: id, attempt });
-  objects.set(key, { text: JSON.stringify(made), etag: '"m"', modifiedAtMs: clock.now });
-  return id;
-}
+import { createBucket, PREFIX, RUN, storeCheckpoint, storeRecord } from "../testing/memory-bucket.ts";
 
 function startNode(bucket: ReturnType<typeof createBucket>, name: string) {
   const { calls } = bucket;
@@ -162,13 +96,11 @@ test("one that was found damaged, or that a hub moved to its trash, is passed ov
   const one = startNode(bucket, "one");
   const ids = [10, 20, 30].map((step) => storeCheckpoint(bucket, { epoch: 1, step }));
   const [, middle = "", newest = ""] = ids;
-  const record = (name: string) =>
-    bucket.objects.set(`${PREFIX}keeping/${RUN}/${newest}/${name}.json`, { text: "", etag: '"k"', modifiedAtMs: 1 });
-  record("word-0001-trash");
+  const trash = storeRecord(bucket, { checkpointId: newest, word: { kind: "trash", until: 5, why: "by a person" } });
   expect((await newestOf(await one.choose()))?.listed.step).toBe(20);
   expect((await newestOf(await one.choose(new Set([middle]))))?.listed.step).toBe(10);
   expect((await chooseWanted(await one.choose(), { before: 20 }))?.listed.step).toBe(10);
-  record("word-0001-end");
+  storeRecord(bucket, { checkpointId: newest, word: { kind: "end" }, ends: [trash] });
   expect((await newestOf(await one.choose()))?.listed.step).toBe(30);
 });
 

@@ -4,7 +4,8 @@ import * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import { hubMarkKey, LEASE_MS, readMarkText } from "#protocol/checkpoint/writer-lease.ts";
-import { id, nodeName, type NodeName } from "#protocol/base/names.ts";
+import type { KeepPolicy } from "#protocol/retention/keeping.ts";
+import { id, nodeName, type NodeName, type RunName } from "#protocol/base/names.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { NodeStore } from "#protocol/wire/hello.ts";
 import { createDirectSource, type DirectSource } from "#storage/signing/direct-source.ts";
@@ -21,6 +22,7 @@ import { readAccess } from "../store-session/store-session.ts";
 import { createEngine } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
 import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
+import { createKeeper, type Say } from "./keep-after-commits.ts";
 import { createRunClaims, type RunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
 import { createRunRecords, type RunRecords } from "./run-record.ts";
@@ -130,7 +132,15 @@ async function assertNoHub(calls: BucketCalls, place: { prefix: string; shown: s
  */
 export async function openStandalone(
   config: Config,
-  about: { to: string; name: string; state: string; signal: AbortSignal; readsOnly?: true },
+  about: {
+    to: string;
+    name: string;
+    state: string;
+    signal: AbortSignal;
+    readsOnly?: true;
+    keep: KeepPolicy | null;
+    say: Say;
+  },
 ): Promise<Standalone> {
   const { bucket, prefix } = readTo(about.to);
   const { signal, readsOnly = false } = about;
@@ -160,7 +170,10 @@ export async function openStandalone(
     const claims = createRunClaims({ calls, prefix, node, isConditional });
     const assertFree = () => assertNoHub(calls, { prefix, shown });
     const damaged = new Set<string>();
-    const parts = { calls, records, damaged, claims, source, store, node, assertNoHub: assertFree, signal };
+    const assertWriter = (run: RunName, epoch: number) => claims.confirm(run, epoch, 0);
+    const keeping = { calls, records, prefix, damaged, node: node.name, policy: about.keep, say: about.say };
+    const keeper = createKeeper({ ...keeping, assertWriter });
+    const parts = { calls, records, damaged, claims, source, store, node, assertNoHub: assertFree, keeper, signal };
     const hub = createStandaloneHub(parts);
     const renewing = keepRenewing(claims);
     return {
@@ -171,6 +184,7 @@ export async function openStandalone(
       isConditional,
       close: async () => {
         renewing.end();
+        await keeper.idle();
         await close();
       },
     };

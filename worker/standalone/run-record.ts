@@ -5,6 +5,7 @@ import { id, type RunName } from "#protocol/base/names.ts";
 import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
+import { createRetentionRecords, type Retention } from "./retention-records.ts";
 
 /** The record of one run in its bucket: who wrote it, and which checkpoints are complete. A checkpoint is complete when its manifest lies there. */
 export interface RunRecord {
@@ -12,8 +13,10 @@ export interface RunRecord {
   claims: readonly EpochClaim[];
   /** Newest first. */
   checkpoints: readonly ListedCheckpoint[];
-  /** What a hub moved to its trash. Newest first. */
+  /** Checkpoints in the trash, newest first. */
   trashed: readonly ListedCheckpoint[];
+  /** Retention state of each checkpoint that has a retention record, by its id. */
+  retention: ReadonlyMap<string, Retention>;
   /** The highest epoch that any claim or manifest names, also one that cannot be read; 0 without any. */
   highestEpoch: number;
 }
@@ -30,7 +33,6 @@ export interface ListedCheckpoint {
 
 const MANIFEST_NAME = /^e(\d{6})\/s(\d{12})-(.+)-([a-z0-9]{12,32})\.json$/;
 const CLAIM_NAME = /^e(\d{6})\.json$/;
-const RECORD_NAME = /^([^/]+)\/(.+)-(trash|end)\.json$/;
 const LANES = 8;
 
 /** Reads a key below `manifests/RUN/`; null where it is none of a manifest. */
@@ -39,18 +41,6 @@ function readManifestName(name: string): Pick<ListedCheckpoint, "checkpointId" |
   const checkpointId = id.safeParse(match?.[3]);
   if (match === null || !checkpointId.success) return null;
   return { checkpointId: checkpointId.data, writerEpoch: Number(match[1]), step: Number(match[2]) };
-}
-
-/** The checkpoints that a hub moved to its trash. Faults: those of the store. */
-async function readTrashed(calls: BucketCalls, folder: string): Promise<ReadonlySet<string>> {
-  const open = new Map<string, string>();
-  const ended = new Set<string>();
-  for await (const { key } of calls.list(folder)) {
-    const [, checkpointId = "", recordId = "", kind] = RECORD_NAME.exec(key.slice(folder.length)) ?? [];
-    if (kind === "trash") open.set(recordId, checkpointId);
-    if (kind === "end") ended.add(recordId);
-  }
-  return new Set([...open].filter(([recordId]) => !ended.has(recordId)).map(([, checkpointId]) => checkpointId));
 }
 
 /** Reads the bucket's record of runs. Objects that never change are fetched once. */
@@ -71,6 +61,7 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
   const claims = new Map<string, EpochClaim>();
   const manifests = new Map<string, { manifest: StoredManifest; text: string }>();
   const seen = new Map<string, ListedCheckpoint>();
+  const retentionRecords = createRetentionRecords(calls, prefix);
 
   /** A claim that cannot be read keeps its number, and nobody from the others. */
   const readClaims = async (run: RunName): Promise<{ claims: EpochClaim[]; highest: number }> => {
@@ -105,22 +96,23 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
 
   return {
     read: async (run) => {
-      const [found, listed, trashed] = await Promise.all([
+      const [found, listed, retention] = await Promise.all([
         readClaims(run),
         listManifests(`${prefix}${OWN_FOLDERS.manifests}${run}/`),
-        readTrashed(calls, `${prefix}${OWN_FOLDERS.keeping}${run}/`),
+        retentionRecords.read(run),
       ]);
       // Of two attempts at one checkpoint the later counts.
       const newest = listed.toSorted((a, b) => byNewest(a, b) || b.committedAt - a.committedAt);
       const once = new Map<string, ListedCheckpoint>();
       for (const one of newest) if (!once.has(one.checkpointId)) once.set(one.checkpointId, one);
       const highestEpoch = listed.reduce((most, { writerEpoch }) => Math.max(most, writerEpoch), found.highest);
-      const isTrashed = ({ checkpointId }: ListedCheckpoint) => trashed.has(checkpointId);
+      const isTrashed = ({ checkpointId }: ListedCheckpoint) => retention.get(checkpointId)?.trash != null;
       const all = [...once.values()];
       return {
         claims: found.claims,
         checkpoints: all.filter((one) => !isTrashed(one)),
         trashed: all.filter(isTrashed),
+        retention,
         highestEpoch,
       };
     },
@@ -160,7 +152,8 @@ async function readText(calls: BucketCalls, key: string): Promise<{ text: string
   }
 }
 
-function parseJson(text: string): unknown {
+/** Returns null for a text that is no JSON. */
+export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

@@ -1,7 +1,7 @@
-import { keepRecord, USUAL_TRASH_MS, type KeepRecord } from "#protocol/retention/keeping.ts";
-import { keepRecordKey } from "#protocol/checkpoint/keys.ts";
+import { USUAL_TRASH_MS } from "#protocol/retention/keeping.ts";
+import { parseRecord } from "#protocol/retention/parse-record.ts";
 import type { RunName } from "#protocol/base/names.ts";
-import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { listObjects } from "#storage/s3/listing.ts";
 import { getObjectText } from "#storage/s3/objects.ts";
 import { keepFolder } from "#protocol/checkpoint/keys.ts";
@@ -26,24 +26,6 @@ export function checkpointOf(name: string): string | null {
 
 /** Returns whether the key's name says tag. A tag on one checkpoint may end the same tag on another, known or not. */
 export const isTagKey = (key: string): boolean => key.endsWith("-tag.json");
-
-/** Parses a retention record and checks it against its key. @throws Fault BAD_INPUT */
-export function parseRecord(at: { prefix: string; run: RunName }, object: { key: string; text: string }): KeepRecord {
-  const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "keeping", subject: object.key, detail });
-  let value: unknown;
-  try {
-    value = JSON.parse(object.text);
-  } catch {
-    throw refuse("it is not JSON");
-  }
-  const parsed = keepRecord.safeParse(value);
-  if (!parsed.success) throw refuse(parsed.error.issues[0]?.message ?? "it says nothing about keeping");
-  const { run, checkpointId, id, word } = parsed.data;
-  if (run !== at.run || keepRecordKey(at.prefix, { run, checkpointId, id, kind: word.kind }) !== object.key) {
-    throw refuse("it speaks of something else than its key");
-  }
-  return parsed.data;
-}
 
 interface Reading {
   db: Database;

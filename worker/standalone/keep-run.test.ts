@@ -1,0 +1,163 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import { Fault } from "#protocol/faults/fault.ts";
+import type { KeepRecord } from "#protocol/retention/keeping.ts";
+import { createBucket, PREFIX, RUN, storeCheckpoint, storeRecord } from "../testing/memory-bucket.ts";
+import { chooseWanted, newestOf } from "./choose-checkpoint.ts";
+import { keepRun, type KeepParts } from "./keep-run.ts";
+import { readKeep } from "./read-keep.ts";
+import { createRunRecords } from "./run-record.ts";
+
+const DAY_MS = 86_400_000;
+
+let bucket: ReturnType<typeof createBucket>;
+beforeEach(() => {
+  bucket = createBucket();
+});
+
+function partsOf(rules: string, changes: Partial<KeepParts> = {}): KeepParts {
+  const { calls } = bucket;
+  return {
+    calls,
+    records: createRunRecords(calls, PREFIX),
+    prefix: PREFIX,
+    policy: readKeep(rules),
+    node: "one",
+    damaged: new Set(),
+    facts: new Map(),
+    assertWriter: () => Promise.resolve(),
+    ...changes,
+  };
+}
+const store = (...steps: number[]): string[] => steps.map((step) => storeCheckpoint(bucket, { epoch: 1, step }));
+const read = () => createRunRecords(bucket.calls, PREFIX).read(RUN);
+const stepsLeft = async () => (await read()).checkpoints.map(({ step }) => step);
+const keysOf = (part: string): string[] => [...bucket.objects.keys()].filter((key) => key.includes(part));
+
+const say = (checkpointId: string, word: KeepRecord["word"], ends: string[] = []) =>
+  storeRecord(bucket, { checkpointId, word, ends });
+
+describe("keepRun", () => {
+  it("moves to the trash what no rule keeps, and deletes it with all its objects a day later", async () => {
+    store(100, 200, 300, 400);
+    const parts = partsOf("last=2");
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [200, 100], deleted: [] });
+    expect(await stepsLeft()).toEqual([400, 300]);
+    bucket.clock.now += DAY_MS - 1;
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [], deleted: [] });
+    expect(keysOf("manifests/")).toHaveLength(4);
+    bucket.clock.now += 1;
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [], deleted: [200, 100] });
+    expect(keysOf("manifests/")).toHaveLength(2);
+    expect(keysOf("/weights")).toHaveLength(2);
+    expect(keysOf("deletions/")).toEqual([]);
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [], deleted: [] });
+  });
+
+  it("finds a step in the trash by its number until it is deleted, and never goes on from it by itself", async () => {
+    store(100, 200);
+    const parts = partsOf("last=1");
+    await keepRun(parts, RUN);
+    const choosing = async () => {
+      const records = createRunRecords(bucket.calls, PREFIX);
+      return { records, record: await records.read(RUN), damaged: new Set(["checkpoint-1-200"]) };
+    };
+    expect((await chooseWanted(await choosing(), { step: 100 }))?.listed.step).toBe(100);
+    expect((await newestOf(await choosing()))?.listed.step).toBe(200);
+    bucket.clock.now += DAY_MS;
+    await keepRun(parts, RUN);
+    expect(await chooseWanted(await choosing(), { step: 100 })).toBeNull();
+  });
+
+  it("keeps what a hub pinned, tagged or brought back, where an epoch started, final models, and what cannot be read", async () => {
+    const [pinned = "", tagged = "", back = "", unread = ""] = store(10, 20, 30, 40);
+    store(50, 60);
+    storeCheckpoint(bucket, { epoch: 1, step: 55, role: "final-model" });
+    say(pinned, { kind: "pin" });
+    say(tagged, { kind: "tag", tag: "best" });
+    say(back, { kind: "end" }, [say(back, { kind: "trash", until: 5, why: "by the policy" })]);
+    bucket.objects.set(`${PREFIX}keeping/${RUN}/${unread}/record-x-pin.json`, {
+      text: "{",
+      etag: '"u"',
+      modifiedAtMs: 1,
+    });
+    bucket.objects.set(`${PREFIX}epochs/${RUN}/e000002.json`, {
+      text: JSON.stringify({
+        format: "tidemark.epoch",
+        version: 1,
+        run: RUN,
+        epoch: 2,
+        parent: { epoch: 1, step: 50 },
+        node: { id: "node-0002", name: "two" },
+        claimedAt: 1,
+      }),
+      etag: '"c"',
+      modifiedAtMs: 1,
+    });
+    expect(await keepRun(partsOf("last=1"), RUN)).toMatchObject({ trashed: [] });
+    store(70);
+    expect(await keepRun(partsOf("last=1"), RUN)).toMatchObject({ trashed: [60] });
+    expect(await stepsLeft()).toEqual([70, 55, 50, 40, 30, 20, 10]);
+  });
+
+  it("keeps the best by a metric, and a whole one when the newest is damaged", async () => {
+    for (const [step, loss] of [
+      [1, 0.5],
+      [2, 0.1],
+      [3, 0.9],
+      [4, 0.8],
+    ] as const)
+      storeCheckpoint(bucket, { epoch: 1, step, metrics: { loss } });
+    const parts = partsOf("last=1,best=loss:min", { damaged: new Set(["checkpoint-1-4"]) });
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [1] });
+    expect(await stepsLeft()).toEqual([4, 3, 2]);
+  });
+
+  it("leaves alone what a hub moved to the trash", async () => {
+    const [first = ""] = store(1, 2);
+    say(first, { kind: "trash", until: 5, why: "by a person" });
+    bucket.clock.now += 30 * DAY_MS;
+    expect(await keepRun(partsOf("last=1"), RUN)).toMatchObject({ trashed: [], deleted: [] });
+    expect(keysOf("/weights")).toHaveLength(2);
+  });
+
+  it("goes on with a deletion that was killed after any request", async () => {
+    for (let most = 1; ; most++) {
+      bucket = createBucket();
+      store(1, 2);
+      await keepRun(partsOf("last=1"), RUN);
+      bucket.clock.now += DAY_MS;
+      let calls = 0;
+      const dying = { ...bucket.calls };
+      const mayGo = () => {
+        if (++calls > most) throw new Fault("CANCELLED");
+      };
+      dying.remove = async (key) => {
+        mayGo();
+        return bucket.calls.remove(key);
+      };
+      dying.write = async (...args) => {
+        mayGo();
+        return bucket.calls.write(...args);
+      };
+      const isKilled = await keepRun(partsOf("last=1", { calls: dying }), RUN).then(
+        () => false,
+        () => true,
+      );
+      // No manifest ever names objects that are gone.
+      if (keysOf("/weights").length === 1) expect(keysOf("manifests/")).toHaveLength(1);
+      await keepRun(partsOf("last=1"), RUN);
+      expect(keysOf("/weights")).toHaveLength(1);
+      expect(keysOf("manifests/")).toHaveLength(1);
+      expect(keysOf("deletions/")).toEqual([]);
+      if (!isKilled) return;
+    }
+  });
+
+  it("writes and deletes nothing when another node writes the run", async () => {
+    store(1, 2, 3);
+    const before = [...bucket.objects.keys()];
+    const assertWriter = () => Promise.reject(new Fault("EPOCH_OVER"));
+    await expect(keepRun(partsOf("last=1", { assertWriter }), RUN)).rejects.toMatchObject({ code: "EPOCH_OVER" });
+    expect([...bucket.objects.keys()]).toEqual(before);
+  });
+});
