@@ -33,6 +33,7 @@ export const TIERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
       "limits",
       "local-api",
       "lost-work",
+      "notify",
       "object-copy",
       "probe",
       "program",

@@ -72,6 +72,7 @@ export interface AlertMessage {
   lines: string[];
   /** Advice on what to do. */
   todo: string;
+  /** Page of the hub; empty when a node without a hub wrote the message. */
   link: string;
   at: number;
   count: number;

@@ -1,6 +1,6 @@
 /**
  * Every kind of alert channel with its fields. The hub's parser, the address guard, the form and docs/alerts.md all use this
- * table. A new kind needs a row here and a writer in `server/features/alerts/write-request.ts`. Imports no zod, because
+ * table. A new kind needs a row here and a writer in `storage/webhooks/write-request.ts`. Imports no zod, because
  * pages load this file.
  */
 

@@ -1,4 +1,4 @@
-import { isAbsolute, normalize } from "node:path";
+import { isAbsolute, normalize, resolve } from "node:path";
 import type { Config } from "../command-line/config.ts";
 import { wishedName } from "../host/facts.ts";
 import { readLimits } from "../limits/read-limits.ts";
@@ -6,6 +6,7 @@ import type { Limits } from "../limits/throttle.ts";
 import { readHubAddress } from "../hub-link/hub-address.ts";
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { readKeep } from "../standalone/read-keep.ts";
+import { readNotify, type NotifyChannel } from "../notify/read-notify.ts";
 import { readTo } from "../standalone/open-standalone.ts";
 import { groupMember, type GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { readWatches, type Watch } from "../capture/watch.ts";
@@ -19,6 +20,10 @@ export interface AgentOptions {
   to: string | null;
   /** Rules by which checkpoints in the bucket of `to` are removed; null: none is. */
   keep: KeepPolicy | null;
+  /** Whom this node tells what a hub would tell as alerts; null: nobody. */
+  notify: { channel: NotifyChannel; afterMs: number } | null;
+  /** File for a node exporter; null: none. */
+  metricsFile: string | null;
   token: string | null;
   /** Whether to enroll with the identity that the platform gives this container. */
   withSaladIdentity: boolean;
@@ -93,9 +98,16 @@ function readHub(config: Config): Pick<AgentOptions, "hub" | "to" | "keep"> {
 /** Reads and checks the options of `tidemark agent`. @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
 export function readAgentOptions(config: Config): AgentOptions {
   const connections = config.count("concurrency");
+  const notify = config.text("notify");
+  const metricsFile = config.text("metrics-file");
   const group = readGroup(config.number("node-rank"), config.number("nodes"));
   return {
     ...readHub(config),
+    notify:
+      notify === null
+        ? null
+        : { channel: readNotify(notify, config.text("notify-key")), afterMs: config.durationMs("notify-after") },
+    metricsFile: metricsFile === null ? null : resolve(metricsFile),
     token: config.text("token"),
     withSaladIdentity: config.isOn("salad-identity"),
     name: wishedName(config.text("name")),

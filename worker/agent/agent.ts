@@ -12,6 +12,8 @@ import { createImds } from "../host/imds.ts";
 import { lockFolder } from "../host/lock.ts";
 import { stepAside } from "../host/nice.ts";
 import { stateFolder, statesBeside, unusualState } from "../host/state-folder.ts";
+import { keepMetricsFile } from "./keep-metrics-file.ts";
+import { startNotifying } from "./keep-notifying.ts";
 import { join, type Joined } from "./join.ts";
 import { answerLocal } from "./local-api/answer-local.ts";
 import { serveLocal, type ProgramPlace } from "../local-api/serve-local.ts";
@@ -146,6 +148,8 @@ async function live(
   narrator.follow({ ...agent, signal });
   for (const watch of options.watches) narrator.watching(watch);
   const link = { hub, clock: systemClock, signal };
+  const telling = new AbortController();
+  const notifying = startNotifying(agent, telling.signal);
   const until = AbortSignal.any([signal, untilOver.signal]);
   const captures = options.watches.map((watch) =>
     keepCapturing(capturingOf(agent, watch, { until, over: () => over.how })),
@@ -178,6 +182,8 @@ async function live(
     }),
     ...captures,
     tellCost(agent, command.platform),
+    notifying.run(),
+    keepMetricsFile(agent),
   ];
   const failures: unknown[] = [];
   await Promise.all(
@@ -188,7 +194,11 @@ async function live(
       }),
     ),
   );
-  await sayGoodbye(agent, command.goodbyeMs);
+  await Promise.all([
+    sayGoodbye(agent, command.goodbyeMs),
+    Promise.race([notifying.idle(), systemClock.sleep(command.goodbyeMs)]),
+  ]);
+  telling.abort(new Fault("CANCELLED"));
   await beginning.leave();
   await agent.local.door.close();
   agent.training.close();

@@ -10,6 +10,7 @@ import { CAPTURE_FLAGS } from "./capture-flags.ts";
 import { NETWORK_FLAGS } from "./network-flags.ts";
 import { KEY_FLAGS } from "./key-flags.ts";
 import { PROBE_FLAGS } from "./probe-flags.ts";
+import { NOTIFY_FLAGS } from "./notify-flags.ts";
 import { BENCH_FLAGS } from "./bench-flags.ts";
 
 /**
@@ -117,6 +118,7 @@ export const FLAGS = {
     says: "When it is asked to stop (SIGTERM), go on uploading what can be safe soonest, and end within this time. Keep it below what the platform gives.",
   },
   ...RUN_FLAGS,
+  ...NOTIFY_FLAGS,
   label: {
     kind: "list",
     commands: [...WORKING],

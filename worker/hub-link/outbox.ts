@@ -20,6 +20,8 @@ export interface Outbox {
   readonly isMet: boolean;
   /** Called when there may be something to send: after each `add` and each `meet`. */
   onAdd: (() => void) | null;
+  /** Called with each new event once it is on disk. */
+  onEvent: ((event: NodeEventBody) => void) | null;
   close(): Promise<void>;
 }
 
@@ -81,6 +83,7 @@ export async function openOutbox(path: string, now: () => number): Promise<Outbo
   };
   const outbox: Outbox = {
     onAdd: null,
+    onEvent: null,
     get isMet() {
       return isMet;
     },
@@ -100,6 +103,7 @@ export async function openOutbox(path: string, now: () => number): Promise<Outbo
       item.isOnDisk = true;
       lines++;
       outbox.onAdd?.();
+      outbox.onEvent?.(body);
     },
     next: () => {
       const events = readyToGo()

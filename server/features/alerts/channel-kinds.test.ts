@@ -12,7 +12,7 @@ import { makeMessage, putMessage } from "./make-message.ts";
 import { openReceiver, type Receiver } from "#server/testing/open-receiver.ts";
 import { sendMail } from "./send-mail.ts";
 import { writeMail } from "./write-mail.ts";
-import { writeRequests } from "./write-request.ts";
+import { writeRequests } from "#storage/webhooks/write-request.ts";
 
 let test: TestHub;
 let receiver: Receiver;

@@ -11,7 +11,7 @@ import { readReach } from "#server/platform/reach.ts";
 import { deliverDue, MOST_TRIES } from "./deliver.ts";
 import { makeMessage, putMessage } from "./make-message.ts";
 import { openReceiver, type Receiver } from "#server/testing/open-receiver.ts";
-import { writeRequests } from "./write-request.ts";
+import { writeRequests } from "#storage/webhooks/write-request.ts";
 
 const KEY = "a-signing-key-of-some-length";
 type HttpKind = Exclude<ChannelKind, "email">;

@@ -9,7 +9,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { postRequest } from "./post-request.ts";
 import { sendMail } from "./send-mail.ts";
 import { writeMail } from "./write-mail.ts";
-import { writeRequests } from "./write-request.ts";
+import { writeRequests } from "#storage/webhooks/write-request.ts";
 
 /**
  * Delivers the messages of the outbox. Channels proceed independently, so that a slow receiver delays no other channel. Each

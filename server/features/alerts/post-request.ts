@@ -4,7 +4,7 @@ import { request as requestTls } from "node:https";
 import { Fault } from "#protocol/faults/fault.ts";
 import { createAgents } from "#storage/network/agents.ts";
 import { lookupFor, refuseEndpoint, type Reach } from "#server/platform/reach.ts";
-import type { OutgoingRequest } from "./write-request.ts";
+import type { OutgoingRequest } from "#storage/webhooks/write-request.ts";
 
 /**
  * Delivers a message to a channel over HTTP. A person entered the address, so it passes the same guard as the endpoint of a

@@ -51,6 +51,11 @@ export const OWNED_PATHS = {
     why: "Bytes that were fetched or made to be verified, rehearsed, compared, copied or loaded, and are not needed any more.",
     fits: matches(/(^|\/)(drills\/[A-Za-z0-9-]+|tidemark-[A-Za-z0-9-]+)(\/|$)/),
   },
+  "metrics-file": {
+    paths: "`<file>.<process>.tidemark-new` beside the file of `--metrics-file`",
+    why: "A new version of the file takes its place.",
+    fits: matches(/\.\d+\.tidemark-new$/),
+  },
   "restore-state": {
     paths: "`restores/<digest>` in the state folder",
     why: "The journal of a restore with `--to`, without a worker, that is complete.",

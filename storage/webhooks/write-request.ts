@@ -70,7 +70,7 @@ function forSlack(writing: Writing): OutgoingRequest {
       {
         type: "context",
         elements: [
-          { type: "mrkdwn", text: `<${escapeSlack(message.link)}|Open Tidemark>` },
+          ...(message.link === "" ? [] : [{ type: "mrkdwn", text: `<${escapeSlack(message.link)}|Open Tidemark>` }]),
           plain(`${message.rule} · ${message.severity}`),
         ],
       },
@@ -96,7 +96,7 @@ function forDiscord(writing: Writing): OutgoingRequest {
     embeds: [
       {
         title: short(escapeDiscord(message.title), 250),
-        url: message.link,
+        ...(message.link !== "" && { url: message.link }),
         description: short(lines.join("\n").trim(), 4_000),
         color: message.kind === "resolved" ? RESOLVED_COLOUR : COLOURS[message.severity],
         timestamp: new Date(message.at).toISOString(),
@@ -121,7 +121,7 @@ function forNtfy(writing: Writing): OutgoingRequest {
     message: short([...message.lines, message.todo].join("\n"), 3_500),
     priority: message.kind === "firing" ? NTFY_PRIORITY[message.severity] : 2,
     tags: [message.kind === "resolved" ? "white_check_mark" : message.kind === "test" ? "bell" : "warning"],
-    click: message.link,
+    ...(message.link !== "" && { click: message.link }),
   });
   if (secret.key !== "") request.headers["authorization"] = `Bearer ${secret.key}`;
   return request;
@@ -133,11 +133,13 @@ const webhookKey = (key: string): Buffer =>
 
 /**
  * Signed in two ways. `tidemark-signature: v1=HEX`: HMAC-SHA256 of `TIMESTAMP.BODY`, where the timestamp is that of the header
- * beside it. Standard Webhooks: `webhook-signature: v1,BASE64`: HMAC-SHA256 of `ID.TIMESTAMP.BODY`.
+ * beside it. Standard Webhooks: `webhook-signature: v1,BASE64`: HMAC-SHA256 of `ID.TIMESTAMP.BODY`. Without a key it is not
+ * signed.
  */
 function forWebhook(writing: Writing): OutgoingRequest {
   const { id, message, secret, now } = writing;
   const request = post(writing, secret.url, { version: 1, id, ...message });
+  if (secret.key === "") return request;
   const timestamp = String(Math.floor(now / 1000));
   const mac = createHmac("sha256", secret.key).update(`${timestamp}.${request.body}`).digest("hex");
   request.headers["tidemark-timestamp"] = timestamp;

@@ -1,0 +1,80 @@
+import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
+import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { RunBacklog, NodeEventBody } from "#protocol/wire/reports.ts";
+import { riskOf } from "#protocol/wire/risk.ts";
+
+/** Writes the messages of a node that tells by itself what a hub would tell as alerts. `now`: epoch ms. */
+interface About {
+  node: string;
+  now: number;
+}
+
+type Told = Pick<AlertMessage, "kind" | "severity" | "rule" | "title" | "lines" | "todo">;
+
+const message = ({ node, now }: About, run: string, told: Told): AlertMessage => ({
+  ...told,
+  // Each incident of a run is opened and closed by itself.
+  rule: `${told.rule} ${run} ${node}`,
+  remaining: 0,
+  link: "",
+  at: now,
+  count: 1,
+  alerts: [{ id: `${told.rule}-${run}`, node, run, text: told.title, since: now }],
+});
+
+/** Returns the message about checkpoints of a run that have waited for too long. */
+export function unsafeNotice(about: About, backlog: RunBacklog): AlertMessage {
+  const { run, oldestUnsafeAt, unsafeCheckpoints, unsafeBytes } = backlog;
+  const { node, now } = about;
+  const waited = formatDuration(Math.max(0, now - (oldestUnsafeAt ?? now)));
+  const { lossMs } = riskOf(backlog, now);
+  const all = `${formatCount(unsafeCheckpoints)} checkpoint${unsafeCheckpoints === 1 ? "" : "s"}`;
+  return message(about, run, {
+    kind: "firing",
+    severity: "critical",
+    rule: "not-safe",
+    title: `${node}: a checkpoint of ${run} has not been safe for ${waited}`,
+    lines: [`${all}, ${formatBytes(unsafeBytes)}, wait; ${formatDuration(lossMs)} of training would be lost now.`],
+    todo: `\`tidemark status\` on ${node} says what it waits for.`,
+  });
+}
+
+export const safeNotice = (about: About, { run, safeStep }: RunBacklog): AlertMessage =>
+  message(about, run, {
+    kind: "resolved",
+    severity: "critical",
+    rule: "not-safe",
+    title: `${about.node}: everything of ${run} is safe again`,
+    lines: safeStep === null ? [] : [`The newest safe step is ${formatCount(safeStep)}.`],
+    todo: "",
+  });
+
+const MOST_LINES = 10;
+
+/** Returns the message about an event of this node; null for events that need none. */
+export function eventNotice(about: About, event: NodeEventBody): AlertMessage | null {
+  const { node } = about;
+  if (event.type === "program-ended") {
+    const { run, code, signal, ranMs, tail } = event;
+    if (code === 0) return null;
+    const how = signal === null ? `with exit code ${code}` : `by ${signal}`;
+    return message(about, run, {
+      kind: "firing",
+      severity: "critical",
+      rule: "program-failed",
+      title: `${node}: the program of ${run} ended ${how} after ${formatDuration(ranMs)}`,
+      lines: tail.trimEnd().split("\n").slice(-MOST_LINES),
+      todo: `Start it again with the same command: it goes on from the newest safe checkpoint of ${run}.`,
+    });
+  }
+  if (event.type !== "transfer-ended" || event.direction !== "download" || event.state !== "done") return null;
+  const { run, step, bytes } = event;
+  return message(about, run, {
+    kind: "firing",
+    severity: "info",
+    rule: "restored",
+    title: `${node}: step ${formatCount(step)} of ${run} was restored`,
+    lines: [`${formatBytes(bytes)} were fetched.`],
+    todo: "",
+  });
+}
