@@ -115,3 +115,8 @@ describe("settings", () => {
     }
   });
 });
+
+test("takes --watch of status as a switch, and of an agent as a folder", () => {
+  expect(parseCommandLine(["status", "--watch"]).flags).toEqual(new Map([["live", ["true"]]]));
+  expect(parseCommandLine(["agent", "--watch", "out"]).flags).toEqual(new Map([["watch", ["out"]]]));
+});

@@ -70,7 +70,8 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
     const equals = arg.indexOf("=");
     const given = arg.slice(arg.startsWith("--") ? 2 : 1, equals < 0 ? undefined : equals);
     const isShort = !arg.startsWith("--") && given.length === 1;
-    const name = isShort ? (flagsOf(command).find(([, { short }]) => short === given)?.[0] ?? given) : given;
+    const meant = flagsOf(command).find(([, { short, alias }]) => (isShort ? short : alias) === given);
+    const name = meant?.[0] ?? given;
     const spec = known.get(name);
     if ((!isShort && !arg.startsWith("--")) || spec === undefined || !isFlag(name))
       throw unknownFlag(command, isShort ? `-${name}` : `--${name}`);

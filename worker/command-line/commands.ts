@@ -41,7 +41,7 @@ export const COMMANDS = {
     more: "It reads the bucket with keys as cp finds them; no hub and no worker is asked.",
   },
   status: {
-    usage: "tidemark status [--to s3://BUCKET/PREFIX]",
+    usage: "tidemark status [--watch] [--to s3://BUCKET/PREFIX]",
     most: 0,
     says: "Show what is not safe yet on this machine, how long that will take, and whether the uplink keeps up.",
     more: "Without a worker it shows the queue that waits in the state folder and, with --to, the runs of the bucket, and ends with 3.",

@@ -21,6 +21,8 @@ export interface FlagSpec {
   commands: readonly CommandName[];
   /** One-letter form: `r` for `-r`. */
   short?: string;
+  /** Second long name, where the first one belongs to another flag of other commands. */
+  alias?: string;
   /** Placeholder of the value in help. */
   value?: string;
   default?: string;

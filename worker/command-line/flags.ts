@@ -91,6 +91,13 @@ export const FLAGS = {
     commands: ["cancel"],
     says: "In place of a run: all uploads of this machine that are not safe yet.",
   },
+  live: {
+    kind: "switch",
+    commands: ["status"],
+    alias: "watch",
+    onlyFlag: true,
+    says: "Draw the status again every second until Ctrl-C, with each transfer; with --json one object a second. --watch is the same.",
+  },
   "no-wait": {
     kind: "switch",
     commands: ["save"],

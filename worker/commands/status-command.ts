@@ -1,18 +1,18 @@
 import { join } from "node:path";
 import * as z from "zod";
 import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
-import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
-import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
-import { stepWords } from "#protocol/checkpoint/step-words.ts";
-import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
+import type { LocalStatus } from "#protocol/local-api/local.ts";
+import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { listAllAside } from "../restore/placement/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import { readLedger } from "../capture/ledger.ts";
 import type { Config } from "../command-line/config.ts";
-import { shownName, type Verb } from "../command-line/verb.ts";
+import type { Verb } from "../command-line/verb.ts";
 import { adviseHere } from "./advise-here.ts";
 import { listRuns } from "./runs.ts";
+import { asideSentences, sentencesOf } from "./status-sentences.ts";
+import { watchStatus } from "./watch-status.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 
 /** The worker's own words; it is of the same version, or one that only added fields. */
@@ -22,11 +22,17 @@ const answer = z.custom<LocalStatus>(
 
 const NOBODY_RUNS = 3;
 
-/** `tidemark status`: 0 with a worker, 3 without one. Faults: BAD_INPUT, READ_FAILED. */
+/** `tidemark status`: 0 with a worker, 3 without one, or when it has ended. Faults: BAD_INPUT, READ_FAILED. */
 export async function showStatus({ config, terminal, signal, home }: Verb): Promise<number> {
   const state = await stateFolder(config.text("state"), home);
+  const read = () => askLocal(state, { asked: "GET /v1/status", answer, signal });
   try {
-    const status = await askLocal(state, { asked: "GET /v1/status", answer, signal });
+    // Without a terminal there is nothing to draw on.
+    if (config.isOn("live") && (terminal.isLive || config.isOn("json"))) {
+      await watchStatus(terminal, { read, signal });
+      return 0;
+    }
+    const status = await read();
     terminal.result(sentencesOf(status).join("\n"), { type: "status", running: true, ...status });
     return 0;
   } catch (error) {
@@ -63,69 +69,4 @@ async function listStored(config: Config, about: { to: string; signal: AbortSign
   } catch (error) {
     return { runs: null, sentences: [sentenceOf(toFault(error).toData())] };
   }
-}
-
-/** A worker that works alone has the place it writes to in place of a hub. */
-function hubWords({ url, isUp }: LocalStatus["hub"]): string {
-  if (url.startsWith("s3://")) return `no hub: it works alone, and the bucket ${isUp ? "answers" : "is away"}`;
-  return `the hub ${isUp ? "answers" : "is away"} (${url})`;
-}
-
-/** For people: of the worker, and of each of its runs. */
-export function sentencesOf(status: LocalStatus): string[] {
-  const { node, hub, error } = status;
-  const place = status.store === null ? "no store yet" : `${status.store.bucket} (${status.store.profile})`;
-  const rates = `${formatRate(status.upBytesPerSecond, "bytes")} up, ${formatRate(status.downBytesPerSecond, "bytes")} down`;
-  return [
-    `${node} -> ${place}, ${rates}; ${hubWords(hub)}.`,
-    ...status.runs.map((run) => sentenceOfRun(run, status.at)),
-    ...status.runs.flatMap(({ run }) => lineSentences(run, status.lines ?? [])),
-    ...(error === null ? [] : [error]),
-    ...(status.doubtful ?? []).map(
-      ({ run, step, why }) =>
-        `${shownName(run)} step ${formatCount(step)} is kept as doubtful: ${shownName(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
-    ),
-    ...(status.openPieces ?? []).map(
-      ({ run, step, why }) => `${shownName(run)} step ${formatCount(step)} is not whole yet: ${shownName(why)}.`,
-    ),
-    ...(status.smallDisks ?? []).map(({ says, fix }) => `${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`),
-    // A worker of an earlier version says nothing of it.
-    ...asideSentences((status as Partial<LocalStatus>).aside ?? []),
-  ];
-}
-
-/** Where a run has checkpoints in several folders: which one is trained now. */
-function lineSentences(run: string, all: NonNullable<LocalStatus["lines"]>): string[] {
-  const [now, ...earlier] = all.filter((line) => line.run === run);
-  if (now === undefined || earlier.length === 0) return [];
-  const words = ({ folder, step, stepFrom }: FolderLine) =>
-    `${folder === "" ? "the watched folder" : shownName(folder)} (${stepWords(step, stepFrom)})`;
-  return [`${shownName(run)} is trained in ${words(now)}; earlier lines: ${earlier.map(words).join(", ")}.`];
-}
-
-/** One line for each thing that was moved aside and that only a person removes. */
-const asideSentences = (aside: readonly LocalAside[]): string[] =>
-  aside.map(
-    ({ path, name, sizeBytes, files }) =>
-      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until the hub confirms that its checkpoint is complete in the bucket.`,
-  );
-
-function sentenceOfRun(run: LocalRun, at: number): string {
-  const { risk, sustain, etaMs } = run;
-  const safe = run.safeStep === null ? "nothing is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
-  const eta = etaMs === null ? "" : `, about ${formatDuration(etaMs)} left`;
-  const oldest =
-    risk.oldestUnsafeAt === null ? "" : `, the oldest for ${formatDuration(Math.max(0, at - risk.oldestUnsafeAt))}`;
-  const waits =
-    risk.checkpoints === 0
-      ? "nothing waits"
-      : `${formatCount(risk.checkpoints)} checkpoints, ${formatCount(risk.files)} files, ${formatBytes(risk.bytes)} not yet safe${oldest}${eta}`;
-  const steps = risk.steps === 0 ? "" : ` and ${formatCount(risk.steps)} steps`;
-  const lost = `${formatDuration(risk.lossMs)}${steps} would be lost now`;
-  const slow =
-    sustain === null || sustain.canSustain
-      ? ""
-      : ` This uplink cannot keep up: it sustains one every ${formatDuration(sustain.leastIntervalMs)}.`;
-  const held = run.isHeld ? " Its uploads are paused." : "";
-  return `${shownName(run.run)}: ${safe}; ${waits}; ${lost}.${held}${slow}`;
 }

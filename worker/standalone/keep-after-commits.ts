@@ -28,7 +28,7 @@ const DAY_MS = 86_400_000;
 const TELLING = 3;
 
 export function createKeeper(parts: KeeperParts): Keeper {
-  const { policy, say } = parts;
+  const { policy } = parts;
   const grown = new Map<RunName, { count: number; bytes: number; sinceMs: number }>();
   const facts: KeepParts["facts"] = new Map();
   const due = new Map<RunName, number>();
@@ -42,7 +42,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
     if (before.count !== TELLING) return;
     const perDay = (before.bytes / Math.max(1, parts.calls.now() - before.sinceMs)) * DAY_MS;
     const sentence = `Checkpoints of ${run} grow by about ${formatBytes(perDay)} a day, and nothing is removed; --keep last=3 would keep the newest 3.`;
-    say(sentence, { type: "growth", run, bytesPerDay: Math.round(perDay) });
+    parts.say(sentence, { type: "growth", run, bytesPerDay: Math.round(perDay) });
   };
 
   const applyAll = async (rules: KeepPolicy) => {
@@ -50,12 +50,12 @@ export function createKeeper(parts: KeeperParts): Keeper {
       due.delete(run);
       const keeping = { ...parts, policy: rules, facts, assertWriter: () => parts.assertWriter(run, epoch) };
       try {
-        tellKept(say, { run, policy: rules }, await keepRun(keeping, run));
+        tellKept(parts, { run, policy: rules }, await keepRun(keeping, run));
       } catch (error) {
         const fault = toFault(error, { op: "--keep" }).toData();
         // The next commit tries again, and a run that another node took over is not ours to clear.
         if (fault.code !== "CANCELLED" && fault.code !== "EPOCH_OVER")
-          say(`--keep was not applied to ${run}: ${sentenceOf(fault)}`, { type: "trouble", fault });
+          parts.say(`--keep was not applied to ${run}: ${sentenceOf(fault)}`, { type: "trouble", fault });
       }
     }
   };
@@ -74,13 +74,17 @@ export function createKeeper(parts: KeeperParts): Keeper {
   };
 }
 
-function tellKept(say: Say, { run, policy }: { run: RunName; policy: KeepPolicy }, kept: KeptRun): void {
+function tellKept(
+  parts: Pick<KeeperParts, "say">,
+  { run, policy }: { run: RunName; policy: KeepPolicy },
+  kept: KeptRun,
+): void {
   const steps = (all: readonly number[]) =>
     `step${all.length === 1 ? "" : "s"} ${all.map(formatCount).join(", ")} of ${run}`;
   const { trashed, trashedBytes, deleted } = kept;
   if (trashed.length > 0) {
     const sentence = `Moved ${steps(trashed)} to the trash, by --keep: ${formatBytes(trashedBytes)}, deleted in ${formatDuration(policy.trashMs)}.`;
-    say(sentence, { type: "trashed", run, steps: trashed, bytes: trashedBytes });
+    parts.say(sentence, { type: "trashed", run, steps: trashed, bytes: trashedBytes });
   }
-  if (deleted.length > 0) say(`Deleted ${steps(deleted)}, by --keep.`, { type: "deleted", run, steps: deleted });
+  if (deleted.length > 0) parts.say(`Deleted ${steps(deleted)}, by --keep.`, { type: "deleted", run, steps: deleted });
 }

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
 import type { LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
 import { riskOf } from "#protocol/wire/risk.ts";
-import { sentencesOf } from "./status-command.ts";
+import { sentencesOf } from "./status-sentences.ts";
 
 const MIN = 60_000;
 const NOW = 60 * MIN;
