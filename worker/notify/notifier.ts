@@ -63,7 +63,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
       });
     },
     idle: async () => {
-      while (current !== null) await current;
+      await current;
     },
   };
 }

@@ -69,7 +69,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
       });
     },
     idle: async () => {
-      while (current !== null) await current;
+      await current;
     },
   };
 }

@@ -48,9 +48,9 @@ describe("nodes that write a run together", () => {
     });
     const asked = { nodeId: null, run, cursor: null, limit: 20, kinds: ["program-ended", "work-lost"] };
     const { rows } = await callAs(test.hub, "viewer").events.list(asked);
-    expect(rows.map(({ kind, nodeId }) => [kind, nodeId]).toSorted()).toEqual([
-      ["program-ended", other.nodeId],
-      ["work-lost", other.nodeId],
+    expect(rows.map(({ kind, nodeId }) => `${kind} ${nodeId}`).toSorted()).toEqual([
+      `program-ended ${other.nodeId}`,
+      `work-lost ${other.nodeId}`,
     ]);
   });
 
