@@ -49,7 +49,7 @@ const LONGEST_HOLD_MS = 8;
  * Yields to the event loop before a statement when no statement has done so for a while. The library runs each statement
  * synchronously behind its promise, so a hundred statements in sequence would block the loop as one long one does.
  */
-function createTurns(): () => Promise<void> {
+function createLoopYielder(): () => Promise<void> {
   let turnedAt = performance.now();
   return async () => {
     if (performance.now() - turnedAt < LONGEST_HOLD_MS) return;
@@ -66,7 +66,7 @@ export function onOneConnection(
   inner: StatementClient,
   onWrite: (tookMs: number) => void = () => undefined,
 ): SqlClient {
-  const turn = createTurns();
+  const turn = createLoopYielder();
   const run = async (statement: Statement): Promise<ResultSet> => {
     await turn();
     return inner.execute({ ...statement, sql: withSafeSums(statement.sql) });

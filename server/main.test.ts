@@ -116,7 +116,7 @@ const isAlive = (pid: number): boolean => {
 };
 const commandOf = (pid: number): string => readFileSync(`/proc/${pid}/cmdline`, "utf8");
 /** Where the program of each child lies. */
-const FOLDERS = { hub: "http", keeper: "signer" } as const;
+const FOLDERS = { hub: "http", signer: "signer" } as const;
 const childOf = (one: Started, name: keyof typeof FOLDERS): number => {
   const pid = childrenOf(one.child.pid ?? 0).find((child) => commandOf(child).includes(`${FOLDERS[name]}/main.`));
   if (pid === undefined) throw new Error(`no ${name}`);
@@ -172,7 +172,7 @@ describe("starting", () => {
     const hub = start({ ...withAdmin, ...more }, SOURCES);
     const url = await ready(hub);
     const pids = treeOf(hub.child.pid ?? 0);
-    expect(pids).toEqual(expect.arrayContaining([hub.child.pid, childOf(hub, "hub"), childOf(hub, "keeper")]));
+    expect(pids).toEqual(expect.arrayContaining([hub.child.pid, childOf(hub, "hub"), childOf(hub, "signer")]));
     for (const pid of pids) {
       const shown = environmentOf(pid);
       expect(shown).toContain("NODE_ENV=");
@@ -198,7 +198,7 @@ describe("starting", () => {
     const hub = start({ ...withAdmin, ...users, TIDEMARK_SECRET: "", TIDEMARK_SECRET_FILE: key, TIDEMARK_DATA: data });
     await ready(hub);
     expect(statSync(`/proc/${childOf(hub, "hub")}`).uid).toBe(64_001);
-    expect(statSync(`/proc/${childOf(hub, "keeper")}`).uid).toBe(64_002);
+    expect(statSync(`/proc/${childOf(hub, "signer")}`).uid).toBe(64_002);
     const alone = start({ TIDEMARK_KEEPER_UID: "64002" });
     expect(await alone.exited).toBe(2);
     expect(alone.err()).toContain("are set together");
@@ -272,7 +272,7 @@ describe("ending", () => {
     const url = await ready(hub);
     const stream = follow(url, await signIn(url));
     await until(() => stream.seen.whole === 1);
-    for (const pid of [childOf(hub, "hub"), childOf(hub, "keeper")]) process.kill(pid, "SIGTERM");
+    for (const pid of [childOf(hub, "hub"), childOf(hub, "signer")]) process.kill(pid, "SIGTERM");
     // Each parent passes the signal on; apart from each other, or the system would make one of them.
     let told = 0;
     await until(() => !hub.child.kill("SIGTERM") || ++told === 5);
@@ -286,7 +286,7 @@ describe("ending", () => {
   it("takes its children along when it is killed, and starts again at once", async () => {
     const hub = start(withAdmin);
     const url = await ready(hub);
-    const children = [childOf(hub, "hub"), childOf(hub, "keeper")];
+    const children = [childOf(hub, "hub"), childOf(hub, "signer")];
     hub.child.kill("SIGKILL");
     const again = start({ ...withAdmin, TIDEMARK_PORT: new URL(url).port });
     expect(await ready(again)).toBe(url);
@@ -294,10 +294,10 @@ describe("ending", () => {
     expect(await signIn(url)).toMatch(/^tidemark=tms_/);
   });
 
-  it.each(["hub", "keeper"] as const)("says so when its %s dies, and takes the other along", async (name) => {
+  it.each(["hub", "signer"] as const)("says so when its %s dies, and takes the other along", async (name) => {
     const hub = start(withAdmin);
     await ready(hub);
-    const children = [childOf(hub, "hub"), childOf(hub, "keeper")];
+    const children = [childOf(hub, "hub"), childOf(hub, "signer")];
     process.kill(childOf(hub, name), "SIGKILL");
     expect(await hub.exited).toBe(1);
     expect(hub.err().trimEnd().split("\n")).toHaveLength(1);

@@ -45,7 +45,7 @@ if (!isHidden) {
 const only = (names: readonly string[]): Record<string, string> =>
   Object.fromEntries(Object.entries(secrets).filter(([name]) => names.includes(name)));
 
-const keeperVariables = (): NodeJS.ProcessEnv => {
+const signerVariables = (): NodeJS.ProcessEnv => {
   const kept: NodeJS.ProcessEnv = { NODE_ENV: "production" };
   for (const name of ["PATH", "TZ", "TIDEMARK_DATA", ...KEEPER_SECRETS.map((secret) => `${secret}_FILE`)]) {
     const value = process.env[name];
@@ -66,27 +66,27 @@ const hubVariables = (): NodeJS.ProcessEnv => {
 };
 
 interface Owners {
-  keeper: { uid?: number; gid?: number };
+  signer: { uid?: number; gid?: number };
   hub: { uid?: number; gid?: number };
 }
 
 /** Reads the users of the two processes, 1001 or 1001:1001, which only root can set. Throws an Error with one sentence. */
 function readOwners(): Owners {
-  const [keeper, hub] = ["TIDEMARK_KEEPER_UID", "TIDEMARK_HUB_UID"].map((name) => {
+  const [signer, hub] = ["TIDEMARK_KEEPER_UID", "TIDEMARK_HUB_UID"].map((name) => {
     const text = process.env[name] ?? "";
     if (text === "") return null;
     const [, uid, gid = uid] = /^([1-9]\d{0,9})(?::([1-9]\d{0,9}))?$/.exec(text) ?? [];
     if (uid === undefined) throw new Error(`${name}: it is the number of a user, 1001 or 1001:1001, and not root`);
     return { uid: Number(uid), gid: Number(gid) };
   });
-  if (keeper === null && hub === null) return { keeper: {}, hub: {} };
-  if (!keeper || !hub || keeper.uid === hub.uid) {
+  if (signer === null && hub === null) return { signer: {}, hub: {} };
+  if (!signer || !hub || signer.uid === hub.uid) {
     throw new Error("TIDEMARK_KEEPER_UID and TIDEMARK_HUB_UID are set together, to two users");
   }
   if (process.getuid?.() !== 0) {
     throw new Error("TIDEMARK_KEEPER_UID and TIDEMARK_HUB_UID need a start as root: nobody else may choose users");
   }
-  return { keeper, hub };
+  return { signer, hub };
 }
 
 function ownersOrEnd(): Owners {
@@ -99,12 +99,12 @@ function ownersOrEnd(): Owners {
 }
 const owners = ownersOrEnd();
 
-const keeper = spawn(process.execPath, [join(HERE, "signer/main.ts")], {
-  ...owners.keeper,
-  env: keeperVariables(),
+const signer = spawn(process.execPath, [join(HERE, "signer/main.ts")], {
+  ...owners.signer,
+  env: signerVariables(),
   stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
 });
-const pipe = keeper.stdio[3];
+const pipe = signer.stdio[3];
 if (!(pipe instanceof Socket)) throw new Error("the keeper has no pipe");
 const hub = spawn(process.execPath, [...HUB_FLAGS, join(HERE, "http/main.ts")], {
   ...owners.hub,
@@ -116,7 +116,7 @@ pipe.destroy();
 // Secrets go over the IPC channel of each process, never through its environment. Errors are ignored here: the exit handlers
 // below report a process that ended at once.
 const sent = (): void => undefined;
-keeper.send({ secrets: only(KEEPER_SECRETS) }, sent);
+signer.send({ secrets: only(KEEPER_SECRETS) }, sent);
 hub.send({ secrets: only(HUB_SECRETS) }, sent);
 
 let isReady = false;
@@ -146,7 +146,7 @@ for (const signal of ["SIGTERM", "SIGINT"] as const) {
 
 const hasEnded = (child: ChildProcess): boolean => child.exitCode !== null || child.signalCode !== null;
 
-keeper.on("exit", () => {
+signer.on("exit", () => {
   if (isStopping || hasEnded(hub)) return;
   isStopping = true;
   if (isReady)
@@ -156,7 +156,7 @@ keeper.on("exit", () => {
 });
 
 hub.on("exit", (code, signal) => {
-  keeper.kill("SIGKILL");
+  signer.kill("SIGKILL");
   const isPlanned = isStopping && code === 0;
   if (isReady && !isStopping) {
     process.stderr.write(`The hub has ended unexpectedly (${signal ?? `exit code ${code}`}). Start it again.\n`);

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
 import { factsOf, paceOf, subjectOf, toneOf } from "./batch-words.ts";
-import type { DeskBatch } from "./uploads/desk.ts";
+import type { UploadBatch } from "./uploads/upload-manager.ts";
 
-const batch: DeskBatch = {
+const batch: UploadBatch = {
   id: "b",
   state: "running",
   profileId: "p",

@@ -1,12 +1,12 @@
 import { formatCount, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 import { percentOf } from "./byte-map.ts";
-import type { DeskBatch } from "./uploads/desk.ts";
+import type { UploadBatch } from "./uploads/upload-manager.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** Wording of uploads of this browser. */
 
-export function toneOf({ state, fault, files }: DeskBatch): Tone {
+export function toneOf({ state, fault, files }: UploadBatch): Tone {
   switch (state) {
     case "running":
       return "moving";
@@ -19,13 +19,13 @@ export function toneOf({ state, fault, files }: DeskBatch): Tone {
   }
 }
 
-export const placeOf = ({ bucket, prefix }: DeskBatch): string => `s3://${bucket}/${prefix}`;
+export const placeOf = ({ bucket, prefix }: UploadBatch): string => `s3://${bucket}/${prefix}`;
 
 /** Returns what is uploaded: the file's name, or the number of files. */
-export const subjectOf = ({ only, filesTotal }: DeskBatch): string => only ?? `${formatCount(filesTotal)} files`;
+export const subjectOf = ({ only, filesTotal }: UploadBatch): string => only ?? `${formatCount(filesTotal)} files`;
 
 /** Returns the right end of the sentence: rate and time left, or why there is none. */
-export function paceOf(batch: DeskBatch, unit: RateUnit): string {
+export function paceOf(batch: UploadBatch, unit: RateUnit): string {
   const { state, bytesPerSecond, bytesTotal, bytesDone } = batch;
   switch (state) {
     case "running": {
@@ -43,11 +43,11 @@ export function paceOf(batch: DeskBatch, unit: RateUnit): string {
 }
 
 /** Returns the progress in bytes: `585 KiB of 151 MiB (0 %)`. */
-export const progressOf = ({ bytesDone, bytesTotal }: Pick<DeskBatch, "bytesDone" | "bytesTotal">): string =>
+export const progressOf = ({ bytesDone, bytesTotal }: Pick<UploadBatch, "bytesDone" | "bytesTotal">): string =>
   `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)} (${percentOf(bytesDone, bytesTotal)} %)`;
 
 /** Returns the second line: progress, files, connections and retries. */
-export function factsOf(batch: DeskBatch): string {
+export function factsOf(batch: UploadBatch): string {
   const { files, filesTotal, bytesDone, bytesTotal, connections, retries, reusedParts } = batch;
   const settled = files.done + files.same;
   return [

@@ -7,12 +7,12 @@ import { progressOf } from "./batch-words.ts";
 import { DownloadLine } from "./downloads/download-line.tsx";
 import { useDownloads } from "./downloads/downloads.ts";
 import { UploadButton } from "./uploads/upload-button.tsx";
-import { useBatches, useDesk } from "./uploads/use-desk.ts";
+import { useBatches, useUploadManager } from "./uploads/use-upload-manager.ts";
 
 /** Lists the transfers of this browser. Unlike transfers of nodes, they need this page to stay open. */
 export function ThisBrowserPanel() {
-  const desk = useDesk();
-  const batches = useBatches(desk);
+  const manager = useUploadManager();
+  const batches = useBatches(manager);
   const downloads = useDownloads();
   const running = [...(batches ?? []), ...downloads].filter(({ state }) => state === "running");
   const total = {
@@ -30,7 +30,7 @@ export function ThisBrowserPanel() {
       }
       side={<UploadButton />}
     >
-      {desk === null || batches === null ? (
+      {manager === null || batches === null ? (
         <SkeletonRows rows={1} label="Looking for uploads of this browser" />
       ) : batches.length + downloads.length === 0 ? (
         <p className="px-4 py-6 text-soft">
@@ -42,7 +42,7 @@ export function ThisBrowserPanel() {
             <DownloadLine key={view.id} view={view} />
           ))}
           {batches.map((batch) => (
-            <BatchLine key={batch.id} batch={batch} desk={desk} />
+            <BatchLine key={batch.id} batch={batch} manager={manager} />
           ))}
         </ul>
       )}

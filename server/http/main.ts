@@ -8,7 +8,7 @@ import { startUpkeep } from "./schedule.ts";
 import { PASSWORD_COST } from "../core/accounts/auth/password.ts";
 import { readSettings } from "../platform/env.ts";
 import { createLog, withoutSecrets, type Log } from "../platform/log.ts";
-import { connectKeeper } from "../signer/connect-signer.ts";
+import { connectSigner } from "../signer/connect-signer.ts";
 import { openHub } from "./open-hub.ts";
 import { openPages } from "./pages.ts";
 import { serve } from "./serve.ts";
@@ -46,10 +46,10 @@ async function start(): Promise<void> {
   const log = createLog(settings.logLevel);
   logTheConsole(log);
   process.on("unhandledRejection", (error) => log.error({ error }, "an unhandled rejection"));
-  const keeper = connectKeeper(new Socket({ fd: 3, readable: true, writable: true }));
+  const signer = connectSigner(new Socket({ fd: 3, readable: true, writable: true }));
   const { hub, startClosing, close } = await openHub({
     settings,
-    keeper,
+    signer,
     log,
     now: Date.now,
     passwordCost: PASSWORD_COST,

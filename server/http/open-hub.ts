@@ -19,7 +19,7 @@ import { createKeyUses } from "#server/core/api/key-uses.ts";
 import { startKeepingHistory } from "../core/history/keep-history.ts";
 import { openHistory } from "../core/history/open-history.ts";
 import type { Hub } from "../core/api/hub.ts";
-import type { Keeper } from "../signer/messages.ts";
+import type { Signer } from "../signer/messages.ts";
 import { createInspector } from "#storage/inspect/inspector.ts";
 import { createInspections } from "../core/checkpoints/inspections.ts";
 import { createKeyedLock } from "../platform/keyed-lock.ts";
@@ -41,7 +41,7 @@ const INSPECTING = { atOnce: 6, atOnceEach: 2, waiting: 100, waitingEach: 20 };
 
 export interface HubParts {
   settings: HubSettings;
-  keeper: Keeper;
+  signer: Signer;
   log: Log;
   /** Epoch milliseconds. */
   now: () => number;
@@ -81,7 +81,7 @@ async function prepareFolder(folder: string): Promise<void> {
  * @throws MigrationRefused
  */
 export async function openHub(parts: HubParts): Promise<OpenedHub> {
-  const { settings, keeper, log, now, passwordCost } = parts;
+  const { settings, signer, log, now, passwordCost } = parts;
   await prepareFolder(settings.dataFolder);
   const unlock = await lockFolder(join(settings.dataFolder, "hub.lock"), parts.lockWaitMs);
   if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
@@ -95,7 +95,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     onWrite,
     inThisThread: parts.queriesHere === true,
   });
-  const { keyVersion, rewrapped } = await checkMasterKey(db, keeper, now());
+  const { keyVersion, rewrapped } = await checkMasterKey(db, signer, now());
   if (rewrapped > 0)
     log.info({ keyVersion, rewrapped }, "everything is sealed with the new master key; the previous one may go");
   await cutSizes(db);
@@ -106,14 +106,14 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const hub: Hub = {
     settings,
     db,
-    keeper,
+    signer,
     log,
     now,
     passwordCost,
-    imports: createImports(keeper, now),
+    imports: createImports(signer, now),
     keyUses,
     workloads: createWorkloads(settings, { now, reach }),
-    stores: createStores(db, keeper, { keyUses, reach, counters, now }),
+    stores: createStores(db, signer, { keyUses, reach, counters, now }),
     reach,
     live: await loadLive(db, now()),
     setupCode: createSetupCode({ now, print: parts.printSetupCode }),

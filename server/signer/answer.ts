@@ -7,7 +7,7 @@ import { makeKeyPair, publicKeyOf } from "#storage/encryption/hpke.ts";
 import { unwrapCheckpointKey } from "#storage/encryption/checkpoint-key.ts";
 import { readExport, writeExport } from "./seal-key-text.ts";
 import { createMasterSecret, readMasterSecret, readPreviousSecret, type MasterKeySource } from "./master-key.ts";
-import { heldCredential, isSealKeyPlace, isTextPlace, type Keeper } from "./messages.ts";
+import { heldCredential, isSealKeyPlace, isTextPlace, type Signer } from "./messages.ts";
 import { deriveMasterKey, keyVersionOf, refuseWeakSecret, seal, unseal, type MasterKey } from "./seal.ts";
 
 export const CANARY_PLACE = "Canary|1|sealed";
@@ -73,7 +73,7 @@ function sealKeyIdOf(place: string): string {
   throw new Fault("BAD_INPUT", { op: "keeper" });
 }
 
-export interface KeeperOptions {
+export interface SignerOptions {
   /** The clock that dates signatures. */
   now?: () => number;
   /** Replaced in tests, which open many hubs with one secret, to cache its key: a derivation takes 100 ms of CPU. */
@@ -81,7 +81,7 @@ export interface KeeperOptions {
 }
 
 /** Creates a signer. Nothing works before `open` has checked the key. */
-export function createKeeper(source: MasterKeySource, options: KeeperOptions = {}): Keeper {
+export function createSigner(source: MasterKeySource, options: SignerOptions = {}): Signer {
   const { now = Date.now, derive = deriveMasterKey } = options;
   let opened: Keys | null = null;
   const keys = (): Keys => {

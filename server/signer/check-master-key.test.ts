@@ -9,10 +9,10 @@ beforeEach(async () => {
 afterEach(() => test.close());
 
 it("makes a first key only while nothing is sealed", async () => {
-  const { db, keeper } = test.hub;
+  const { db, signer } = test.hub;
   const made = async (): Promise<boolean> => {
     await db.canary.deleteMany();
-    return checkMasterKey(db, keeper, 0).then(async () => (await db.canary.count()) === 1);
+    return checkMasterKey(db, signer, 0).then(async () => (await db.canary.count()) === 1);
   };
   expect(await made()).toBe(true);
   await addTestProfile(test.hub, "http://127.0.0.1:9");

@@ -1,6 +1,6 @@
 import type { Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { Keeper } from "./messages.ts";
+import type { Signer } from "./messages.ts";
 import { rewrapSecrets, type Rewrapped } from "./rewrap.ts";
 
 /**
@@ -10,13 +10,13 @@ import { rewrapSecrets, type Rewrapped } from "./rewrap.ts";
  */
 export async function checkMasterKey(
   db: Database,
-  keeper: Pick<Keeper, "open" | "rewrap">,
+  signer: Pick<Signer, "open" | "rewrap">,
   now: number,
 ): Promise<Rewrapped> {
-  if ((await db.canary.count()) > 0) return rewrapSecrets(db, keeper, now);
+  if ((await db.canary.count()) > 0) return rewrapSecrets(db, signer, now);
   // A new key could not open what is sealed already.
   if ((await db.profileSecret.count()) > 0) throw new Fault("MASTER_KEY_MISSING");
-  const { sealed, keyVersion } = await keeper.open({ canary: null });
+  const { sealed, keyVersion } = await signer.open({ canary: null });
   await db.canary.create({ data: { id: 1, sealed, keyVersion, createdAt: new Date(now) } });
   return { keyVersion, rewrapped: 0 };
 }

@@ -4,7 +4,7 @@ import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import { linesOf } from "./lines.ts";
 import {
   askTemporaryOutput,
-  keeperReply,
+  signerReply,
   openOutput,
   openTextOutput,
   sealKeyOutput,
@@ -12,8 +12,8 @@ import {
   signOutput,
   signRequestOutput,
   unwrapOutput,
-  type Keeper,
-  type KeeperCall,
+  type Signer,
+  type SignerCall,
 } from "./messages.ts";
 
 interface Waiting {
@@ -25,7 +25,7 @@ const faultOf = ({ code, op, subject }: FaultData): Fault =>
   new Fault(code, { ...(op === undefined ? {} : { op }), ...(subject === undefined ? {} : { subject }) });
 
 /** Returns the hub's end of the pipe to the signer. When the pipe ends, all waiting calls fail with INTERNAL. */
-export function connectKeeper(pipe: Duplex): Keeper {
+export function connectSigner(pipe: Duplex): Signer {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let ended = false;
@@ -33,7 +33,7 @@ export function connectKeeper(pipe: Duplex): Keeper {
 
   const read = async (): Promise<void> => {
     for await (const line of linesOf(pipe)) {
-      const reply = keeperReply.parse(JSON.parse(line));
+      const reply = signerReply.parse(JSON.parse(line));
       const call = waiting.get(reply.id);
       waiting.delete(reply.id);
       if (reply.fault === undefined) call?.resolve(reply.ok);
@@ -48,7 +48,7 @@ export function connectKeeper(pipe: Duplex): Keeper {
   pipe.on("error", end);
   read().then(end, end);
 
-  const ask = async <T>(call: Pick<KeeperCall, "call" | "input">, output: z.ZodType<T>): Promise<T> => {
+  const ask = async <T>(call: Pick<SignerCall, "call" | "input">, output: z.ZodType<T>): Promise<T> => {
     if (ended) throw gone();
     const id = ++lastId;
     const answer = new Promise<unknown>((resolve, reject) => waiting.set(id, { resolve, reject }));

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { duplexPair } from "node:stream";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { connectKeeper } from "./connect-signer.ts";
-import { createKeeper } from "./answer.ts";
+import { connectSigner } from "./connect-signer.ts";
+import { createSigner } from "./answer.ts";
 import { deriveMasterKey, refuseWeakSecret, seal, unseal } from "./seal.ts";
-import { serveKeeper } from "./serve.ts";
+import { serveSigner } from "./serve.ts";
 
 const SECRET = "a secret of at least thirty-two characters";
 const OTHER = "another text that nobody else could know";
@@ -94,27 +94,27 @@ describe("a sealed text", () => {
 
 describe("the master key", () => {
   it("is made once, for an empty database, in a file only its owner reads", async () => {
-    const { sealed: canary } = await createKeeper({ secret: null, dataFolder: folder }).open({ canary: null });
+    const { sealed: canary } = await createSigner({ secret: null, dataFolder: folder }).open({ canary: null });
     const file = join(folder, "master.key");
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     const before = await readFile(file, "utf8");
-    const again = await createKeeper({ secret: null, dataFolder: folder }).open({ canary });
+    const again = await createSigner({ secret: null, dataFolder: folder }).open({ canary });
     expect(again).toEqual({ sealed: canary, keyVersion: 1, isRewrapDue: false });
     expect(await readFile(file, "utf8")).toBe(before);
   });
 
   it("is not replaced by a new one when the database holds sealed keys", async () => {
-    const { sealed: canary } = await createKeeper({ secret: SECRET, dataFolder: folder }).open({ canary: null });
-    await expect(createKeeper({ secret: null, dataFolder: folder }).open({ canary })).rejects.toMatchObject({
+    const { sealed: canary } = await createSigner({ secret: SECRET, dataFolder: folder }).open({ canary: null });
+    await expect(createSigner({ secret: null, dataFolder: folder }).open({ canary })).rejects.toMatchObject({
       code: "MASTER_KEY_MISSING",
     });
     await expect(stat(join(folder, "master.key"))).rejects.toThrow();
   });
 
   it("is refused when it is not the one of this database", async () => {
-    const { sealed: canary } = await createKeeper({ secret: SECRET, dataFolder: folder }).open({ canary: null });
+    const { sealed: canary } = await createSigner({ secret: SECRET, dataFolder: folder }).open({ canary: null });
     await writeFile(join(folder, "master.key"), `${OTHER}\n`);
-    await expect(createKeeper({ secret: null, dataFolder: folder }).open({ canary })).rejects.toMatchObject({
+    await expect(createSigner({ secret: null, dataFolder: folder }).open({ canary })).rejects.toMatchObject({
       code: "MASTER_KEY_WRONG",
     });
   });
@@ -128,9 +128,9 @@ describe("the master key", () => {
     ["a password of dictionary words", "the-password-of-our-tidemark-hub-in-2026"],
   ])("is refused when it is %s, for a new database and for an old one", async (_, secret) => {
     const weak = expect.objectContaining({ code: "MASTER_KEY_WEAK" });
-    await expect(createKeeper({ secret, dataFolder: folder }).open({ canary: null })).rejects.toEqual(weak);
+    await expect(createSigner({ secret, dataFolder: folder }).open({ canary: null })).rejects.toEqual(weak);
     const canary = seal(deriveMasterKey(secret, 1), "Canary|1|sealed", "tidemark canary v1");
-    await expect(createKeeper({ secret, dataFolder: folder }).open({ canary })).rejects.toEqual(weak);
+    await expect(createSigner({ secret, dataFolder: folder }).open({ canary })).rejects.toEqual(weak);
   });
 
   it("is strong enough as openssl prints it, in any of its forms", () => {
@@ -143,16 +143,16 @@ describe("the master key", () => {
 
 describe("a master key that is replaced", () => {
   const place = "ProfileSecret|one|sealed";
-  const keeperWith = (secret: string | null, previous: string | null = null) =>
-    createKeeper({ secret, previous, dataFolder: folder });
-  const firstCanary = async (secret = SECRET) => (await keeperWith(secret).open({ canary: null })).sealed;
+  const signerWith = (secret: string | null, previous: string | null = null) =>
+    createSigner({ secret, previous, dataFolder: folder });
+  const firstCanary = async (secret = SECRET) => (await signerWith(secret).open({ canary: null })).sealed;
 
   it("still opens what it sealed, while everything new is sealed with its successor", async () => {
     const canary = await firstCanary();
-    const old = keeperWith(SECRET);
+    const old = signerWith(SECRET);
     await old.open({ canary });
     const before = await old.seal({ place, credential });
-    const both = keeperWith(OTHER, SECRET);
+    const both = signerWith(OTHER, SECRET);
     expect(await both.open({ canary })).toEqual({ sealed: canary, keyVersion: 2, isRewrapDue: true });
     const after = await both.rewrap({ place, sealed: before.sealed });
     expect(after).toEqual({ sealed: expect.stringMatching(/^tm1\.2\./), keyVersion: 2 });
@@ -169,7 +169,7 @@ describe("a master key that is replaced", () => {
 
   it("shares no key of its own with its successor's text", async () => {
     const canary = await firstCanary();
-    const both = keeperWith(OTHER, SECRET);
+    const both = signerWith(OTHER, SECRET);
     await both.open({ canary });
     const { sealed } = await both.rewrap({ place: "Canary|1|sealed", sealed: canary });
     const [, , ...before] = canary.split(".");
@@ -179,30 +179,30 @@ describe("a master key that is replaced", () => {
 
   it("is refused when neither it nor its successor opens the canary", async () => {
     const canary = await firstCanary();
-    const wrong = keeperWith(OTHER, "a third text that nobody else could know");
+    const wrong = signerWith(OTHER, "a third text that nobody else could know");
     await expect(wrong.open({ canary })).rejects.toMatchObject({ code: "MASTER_KEY_WRONG" });
-    await expect(keeperWith(null, SECRET).open({ canary })).rejects.toMatchObject({ code: "MASTER_KEY_MISSING" });
+    await expect(signerWith(null, SECRET).open({ canary })).rejects.toMatchObject({ code: "MASTER_KEY_MISSING" });
   });
 
   it("may be a weak one, or it could not be replaced", async () => {
     const canary = seal(deriveMasterKey("short", 1), "Canary|1|sealed", "tidemark canary v1");
-    await expect(keeperWith(SECRET, "short").open({ canary })).resolves.toMatchObject({ isRewrapDue: true });
+    await expect(signerWith(SECRET, "short").open({ canary })).resolves.toMatchObject({ isRewrapDue: true });
   });
 
   it("is not asked for once its successor opens the canary", async () => {
     const canary = seal(deriveMasterKey(OTHER, 7), "Canary|1|sealed", "tidemark canary v1");
     const opened = { sealed: canary, keyVersion: 7, isRewrapDue: false };
-    await expect(keeperWith(OTHER, SECRET).open({ canary })).resolves.toEqual(opened);
-    await expect(keeperWith(OTHER).open({ canary })).resolves.toEqual(opened);
+    await expect(signerWith(OTHER, SECRET).open({ canary })).resolves.toEqual(opened);
+    await expect(signerWith(OTHER).open({ canary })).resolves.toEqual(opened);
   });
 
   it("gets a new key file when its own was renamed, and one only", async () => {
-    const { sealed: canary } = await keeperWith(null).open({ canary: null });
+    const { sealed: canary } = await signerWith(null).open({ canary: null });
     await rename(join(folder, "master.key"), join(folder, "master.key.previous"));
-    expect(await keeperWith(null).open({ canary })).toMatchObject({ keyVersion: 2, isRewrapDue: true });
+    expect(await signerWith(null).open({ canary })).toMatchObject({ keyVersion: 2, isRewrapDue: true });
     const made = await readFile(join(folder, "master.key"), "utf8");
     // As after a kill between the new file and the change of the database.
-    expect(await keeperWith(null).open({ canary })).toMatchObject({ keyVersion: 2, isRewrapDue: true });
+    expect(await signerWith(null).open({ canary })).toMatchObject({ keyVersion: 2, isRewrapDue: true });
     expect(await readFile(join(folder, "master.key"), "utf8")).toBe(made);
     expect((await stat(join(folder, "master.key.previous"))).mode & 0o777).toBe(0o600);
   });
@@ -211,20 +211,20 @@ describe("a master key that is replaced", () => {
 describe("the keeper over its pipe", () => {
   const connected = () => {
     const [here, there] = duplexPair();
-    const served = serveKeeper(createKeeper({ secret: SECRET, dataFolder: folder }), there);
-    return { keeper: connectKeeper(here), here, served };
+    const served = serveSigner(createSigner({ secret: SECRET, dataFolder: folder }), there);
+    return { signer: connectSigner(here), here, served };
   };
 
   it("signs with a credential it gives out to nobody", async () => {
-    const { keeper, here, served } = connected();
-    await keeper.open({ canary: null });
+    const { signer, here, served } = connected();
+    await signer.open({ canary: null });
     const place = "ProfileSecret|one|sealed";
-    const { sealed } = await keeper.seal({ place, credential });
+    const { sealed } = await signer.seal({ place, credential });
     expect(sealed).not.toContain(credential.secretAccessKey);
     const operations = [{ op: "head" as const, key: "runs/a/file" }];
-    const { requests } = await keeper.sign({ place, sealed, access, operations, lifetimeMs: 60_000 });
+    const { requests } = await signer.sign({ place, sealed, access, operations, lifetimeMs: 60_000 });
     expect(requests[0]?.url).toMatch(/^http:\/\/127\.0\.0\.1:9000\/training\/runs\/a\/file\?.*X-Amz-Signature=/);
-    const { headers } = await keeper.signRequest({
+    const { headers } = await signer.signRequest({
       place,
       sealed,
       region: "us-east-1",
@@ -241,28 +241,28 @@ describe("the keeper over its pipe", () => {
   });
 
   it("does nothing before the key was checked", async () => {
-    const { keeper } = connected();
-    await expect(keeper.seal({ place: "A|b|c", credential })).rejects.toMatchObject({ code: "INTERNAL" });
+    const { signer } = connected();
+    await expect(signer.seal({ place: "A|b|c", credential })).rejects.toMatchObject({ code: "INTERNAL" });
   });
 
   it("gives the code of a fault and none of its details", async () => {
-    const { keeper } = connected();
-    await keeper.open({ canary: null });
+    const { signer } = connected();
+    await signer.open({ canary: null });
     await expect(
-      keeper.sign({ place: "ProfileSecret|one|sealed", sealed: "x", access, operations: [], lifetimeMs: 60_000 }),
+      signer.sign({ place: "ProfileSecret|one|sealed", sealed: "x", access, operations: [], lifetimeMs: 60_000 }),
     ).rejects.toMatchObject({ code: "MASTER_KEY_WRONG", context: { op: "unseal" } });
   });
 
   it("refuses a message that is not in its list, and goes on", async () => {
-    const { keeper, here } = connected();
+    const { signer, here } = connected();
     here.write(`{"id":900,"call":"export","input":{}}\nnot json\n`);
-    await expect(keeper.open({ canary: null })).resolves.toHaveProperty("sealed");
+    await expect(signer.open({ canary: null })).resolves.toHaveProperty("sealed");
   });
 
   it("fails what is waiting when the pipe ends", async () => {
     const [here, there] = duplexPair();
-    const keeper = connectKeeper(here);
-    const waiting = keeper.open({ canary: null });
+    const signer = connectSigner(here);
+    const waiting = signer.open({ canary: null });
     there.end();
     await expect(waiting).rejects.toMatchObject({ code: "INTERNAL" });
   });

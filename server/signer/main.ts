@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { Socket } from "node:net";
 import { resolve } from "node:path";
 import { receiveSecrets } from "../platform/receive-secrets.ts";
-import { createKeeper } from "./answer.ts";
-import { serveKeeper } from "./serve.ts";
+import { createSigner } from "./answer.ts";
+import { serveSigner } from "./serve.ts";
 
 /**
  * Main module of the signer: the only process that holds the master key or an unsealed bucket key. It renders nothing, opens no
@@ -27,12 +27,12 @@ function secretText(name: "TIDEMARK_SECRET" | "TIDEMARK_SECRET_PREVIOUS"): strin
   return file === "" ? null : readFileSync(file, "utf8").trim();
 }
 
-const keeper = createKeeper({
+const signer = createSigner({
   secret: secretText("TIDEMARK_SECRET"),
   previous: secretText("TIDEMARK_SECRET_PREVIOUS"),
   dataFolder: resolve(TIDEMARK_DATA ?? "data"),
 });
 const pipe = new Socket({ fd: 3, readable: true, writable: true });
 pipe.on("error", () => process.exit(1));
-await serveKeeper(keeper, pipe);
+await serveSigner(signer, pipe);
 process.exit(0);

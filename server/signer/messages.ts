@@ -87,7 +87,7 @@ const askSessionInput = z.object({
   ask: z.object({ keyBy, region: z.string().max(64), bucket: z.string().max(64) }),
 });
 
-export const keeperCall = z.discriminatedUnion("call", [
+export const signerCall = z.discriminatedUnion("call", [
   z.object({ id: z.number().int(), call: z.literal("open"), input: openInput }),
   z.object({ id: z.number().int(), call: z.literal("seal"), input: sealInput }),
   z.object({ id: z.number().int(), call: z.literal("rewrap"), input: rewrapInput }),
@@ -102,7 +102,7 @@ export const keeperCall = z.discriminatedUnion("call", [
   z.object({ id: z.number().int(), call: z.literal("exportSealKey"), input: exportSealKeyInput }),
   z.object({ id: z.number().int(), call: z.literal("unwrap"), input: unwrapInput }),
 ]);
-export type KeeperCall = z.infer<typeof keeperCall>;
+export type SignerCall = z.infer<typeof signerCall>;
 
 /** A sealed text and the version of the master key it was sealed with. */
 export const sealOutput = z.object({ sealed, keyVersion: z.number().int() });
@@ -118,13 +118,13 @@ export const signOutput = z.object({ requests: z.array(signedRequest) });
 export const signRequestOutput = z.object({ headers: header });
 export const askTemporaryOutput = z.object({ url: z.string(), headers: header, body: z.string() });
 
-export const keeperReply = z.union([
+export const signerReply = z.union([
   z.object({ id: z.number().int(), ok: z.unknown(), fault: z.undefined().optional() }),
   z.object({ id: z.number().int(), fault: faultData }),
 ]);
 
 /** The signer as the hub sees it, whether it runs in another process or, in tests, in this one. */
-export interface Keeper {
+export interface Signer {
   /**
    * Checks the key against the canary of the database and returns it, or seals a first canary when there is none. Only then, or
    * where a previous key file opens the canary, may a new key file be created.

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase, type OpenedDatabase } from "#prisma/open.ts";
-import { createKeeper } from "./answer.ts";
+import { createSigner } from "./answer.ts";
 import { rewrapSecrets } from "./rewrap.ts";
 import { benchKeyPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
 
@@ -33,8 +33,8 @@ const profileAt = (index: number) => ({
 
 let folder = "";
 const file = (): string => join(folder, "hub.db");
-const keeperWith = (secret: string, previous: string | null = null) =>
-  createKeeper({ secret, previous, dataFolder: folder });
+const signerWith = (secret: string, previous: string | null = null) =>
+  createSigner({ secret, previous, dataFolder: folder });
 
 /** Runs `work` with the database open, as one start of a hub would. */
 async function opened<T>(work: (db: OpenedDatabase["db"]) => Promise<T>): Promise<T> {
@@ -49,16 +49,16 @@ async function opened<T>(work: (db: OpenedDatabase["db"]) => Promise<T>): Promis
 beforeEach(async () => {
   folder = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "tidemark-rewrap-"));
   await opened(async (db) => {
-    const keeper = keeperWith(OLD);
-    const { sealed, keyVersion } = await keeper.open({ canary: null });
+    const signer = signerWith(OLD);
+    const { sealed, keyVersion } = await signer.open({ canary: null });
     await db.canary.create({ data: { id: 1, sealed, keyVersion, createdAt: new Date() } });
     for (let index = 0; index < PROFILES; index++) {
       const { id, ...rest } = profileAt(index);
       await db.profile.create({ data: { id, ...rest } });
-      const secret = await keeper.seal({ place: secretPlace(id), credential });
+      const secret = await signer.seal({ place: secretPlace(id), credential });
       await db.profileSecret.create({ data: { profileId: id, ...secret, updatedAt: new Date() } });
     }
-    const { publicKey, ...key } = await keeper.makeSealKey({ place: sealKeyPlace(SEAL_KEY) });
+    const { publicKey, ...key } = await signer.makeSealKey({ place: sealKeyPlace(SEAL_KEY) });
     const createdAt = new Date();
     await db.sealKey.create({ data: { id: SEAL_KEY, profileId: "profile-0", publicKey, createdAt } });
     await db.sealKeySecret.create({ data: { keyId: SEAL_KEY, ...key, updatedAt: createdAt } });
@@ -73,11 +73,11 @@ const state = () =>
     const secrets = await db.profileSecret.findMany();
     const keys = await db.sealKeySecret.findMany();
     const opens = async (secret: string): Promise<boolean> => {
-      const keeper = keeperWith(secret);
+      const signer = signerWith(secret);
       try {
-        await keeper.open({ canary: canary.sealed });
-        for (const { profileId, sealed } of secrets) await keeper.rewrap({ place: secretPlace(profileId), sealed });
-        for (const { keyId, sealed } of keys) await keeper.exportSealKey({ place: sealKeyPlace(keyId), sealed });
+        await signer.open({ canary: canary.sealed });
+        for (const { profileId, sealed } of secrets) await signer.rewrap({ place: secretPlace(profileId), sealed });
+        for (const { keyId, sealed } of keys) await signer.exportSealKey({ place: sealKeyPlace(keyId), sealed });
         return true;
       } catch {
         return false;
@@ -123,7 +123,7 @@ async function changeAndDie(moment: string): Promise<void> {
 describe("changing the master key", () => {
   it("seals every secret and the canary anew, writes it down, and does nothing a second time", async () => {
     expect(await state()).toEqual(UNDER_OLD);
-    const change = () => opened((db) => rewrapSecrets(db, keeperWith(NEW, OLD), Date.now()));
+    const change = () => opened((db) => rewrapSecrets(db, signerWith(NEW, OLD), Date.now()));
     expect(await change()).toEqual({ keyVersion: 2, rewrapped: PROFILES + 2 });
     expect(await state()).toEqual(UNDER_NEW);
     expect(await change()).toEqual({ keyVersion: 2, rewrapped: 0 });
@@ -134,20 +134,20 @@ describe("changing the master key", () => {
   it("takes the keys of benchmarks along", async () => {
     const place = benchKeyPlace("profile-1");
     await opened(async (db) => {
-      const keeper = keeperWith(OLD);
+      const signer = signerWith(OLD);
       const { sealed } = await db.canary.findUniqueOrThrow({ where: { id: 1 } });
-      await keeper.open({ canary: sealed });
-      const key = await keeper.sealText({ place, text: "lent to nodes" });
+      await signer.open({ canary: sealed });
+      const key = await signer.sealText({ place, text: "lent to nodes" });
       const rest = { accessKeyHint: "ENCH", hasGrant: false, updatedAt: new Date() };
       await db.profileBenchKey.create({ data: { profileId: "profile-1", ...key, ...rest } });
     });
-    const changed = await opened((db) => rewrapSecrets(db, keeperWith(NEW, OLD), Date.now()));
+    const changed = await opened((db) => rewrapSecrets(db, signerWith(NEW, OLD), Date.now()));
     expect(changed).toEqual({ keyVersion: 2, rewrapped: PROFILES + 3 });
     const text = await opened(async (db) => {
-      const keeper = keeperWith(NEW);
-      await keeper.open({ canary: (await db.canary.findUniqueOrThrow({ where: { id: 1 } })).sealed });
+      const signer = signerWith(NEW);
+      await signer.open({ canary: (await db.canary.findUniqueOrThrow({ where: { id: 1 } })).sealed });
       const { sealed } = await db.profileBenchKey.findUniqueOrThrow({ where: { profileId: "profile-1" } });
-      return keeper.openText({ place, sealed });
+      return signer.openText({ place, sealed });
     });
     expect(text).toEqual({ text: "lent to nodes" });
   });
@@ -155,7 +155,7 @@ describe("changing the master key", () => {
   it("leaves nothing in the files that the old key opens", async () => {
     const before = await opened((db) => db.profileSecret.findMany());
     const { db, close } = await openDatabase(`file:${file()}`);
-    await rewrapSecrets(db, keeperWith(NEW, OLD), Date.now());
+    await rewrapSecrets(db, signerWith(NEW, OLD), Date.now());
     for (const name of ["hub.db", "hub.db-wal"]) {
       const bytes = await readFile(join(folder, name));
       expect(before.filter(({ sealed }) => bytes.includes(sealed))).toEqual([]);
@@ -168,7 +168,7 @@ describe("changing the master key", () => {
     async (moment) => {
       await changeAndDie(moment);
       expect(await state()).toEqual(UNDER_OLD);
-      await opened((db) => rewrapSecrets(db, keeperWith(NEW, OLD), Date.now()));
+      await opened((db) => rewrapSecrets(db, signerWith(NEW, OLD), Date.now()));
       expect(await state()).toEqual(UNDER_NEW);
     },
   );
@@ -176,25 +176,25 @@ describe("changing the master key", () => {
   it("killed when it is written but before that was said, it is done, and the new key alone is enough", async () => {
     await changeAndDie("committed 1");
     expect(await state()).toEqual(UNDER_NEW);
-    await expect(opened((db) => rewrapSecrets(db, keeperWith(NEW), Date.now()))).resolves.toMatchObject({
+    await expect(opened((db) => rewrapSecrets(db, signerWith(NEW), Date.now()))).resolves.toMatchObject({
       rewrapped: 0,
     });
   });
 
   it("writes nothing when a secret was changed meanwhile, or does not open", async () => {
     await opened(async (db) => {
-      const keeper = keeperWith(NEW, OLD);
+      const signer = signerWith(NEW, OLD);
       const changing = {
-        open: keeper.open,
-        rewrap: async (input: Parameters<typeof keeper.rewrap>[0]) => {
+        open: signer.open,
+        rewrap: async (input: Parameters<typeof signer.rewrap>[0]) => {
           if (input.place === secretPlace("profile-3")) {
             await db.profileSecret.update({ where: { profileId: "profile-5" }, data: { sealed: "changed" } });
           }
-          return keeper.rewrap(input);
+          return signer.rewrap(input);
         },
       };
       await expect(rewrapSecrets(db, changing, Date.now())).rejects.toMatchObject({ code: "CONFLICT" });
-      await expect(rewrapSecrets(db, keeper, Date.now())).rejects.toMatchObject({ code: "MASTER_KEY_WRONG" });
+      await expect(rewrapSecrets(db, signer, Date.now())).rejects.toMatchObject({ code: "MASTER_KEY_WRONG" });
       expect(await db.profileSecret.count({ where: { keyVersion: 1 } })).toBe(PROFILES);
     });
   });
@@ -216,8 +216,8 @@ describe("a copy of the database without its master key", () => {
       expect(bytes.includes(planted)).toBe(false);
     }
     const canary = await opened((db) => db.canary.findUniqueOrThrow({ where: { id: 1 } }));
-    const missing = createKeeper({ secret: null, dataFolder: folder }).open({ canary: canary.sealed });
+    const missing = createSigner({ secret: null, dataFolder: folder }).open({ canary: canary.sealed });
     await expect(missing).rejects.toMatchObject({ code: "MASTER_KEY_MISSING" });
-    await expect(keeperWith(NEW).open({ canary: canary.sealed })).rejects.toMatchObject({ code: "MASTER_KEY_WRONG" });
+    await expect(signerWith(NEW).open({ canary: canary.sealed })).rejects.toMatchObject({ code: "MASTER_KEY_WRONG" });
   });
 });

@@ -1,7 +1,7 @@
 import type { Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { CANARY_PLACE } from "./answer.ts";
-import type { Keeper } from "./messages.ts";
+import type { Signer } from "./messages.ts";
 import { benchKeyPlace, channelPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
 
 /**
@@ -31,15 +31,15 @@ interface Change {
  */
 export async function rewrapSecrets(
   db: Database,
-  keeper: Pick<Keeper, "open" | "rewrap">,
+  signer: Pick<Signer, "open" | "rewrap">,
   now: number,
 ): Promise<Rewrapped> {
   const canary = await db.canary.findUnique({ where: { id: 1 } });
   if (canary === null) throw new Fault("MASTER_KEY_MISSING", { detail: "nothing is sealed in this database yet" });
-  const { keyVersion, isRewrapDue } = await keeper.open({ canary: canary.sealed });
+  const { keyVersion, isRewrapDue } = await signer.open({ canary: canary.sealed });
   if (!isRewrapDue) return { keyVersion, rewrapped: 0 };
   const changeOf = async (place: string, before: string): Promise<Change> => {
-    const { sealed: after } = await keeper.rewrap({ place, sealed: before });
+    const { sealed: after } = await signer.rewrap({ place, sealed: before });
     return { before, after };
   };
   const secrets = new Map<string, Change>();

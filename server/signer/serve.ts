@@ -1,46 +1,46 @@
 import type { Duplex } from "node:stream";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { linesOf } from "./lines.ts";
-import { keeperCall, type Keeper, type KeeperCall } from "./messages.ts";
+import { signerCall, type Signer, type SignerCall } from "./messages.ts";
 
-function ask(keeper: Keeper, call: KeeperCall): Promise<unknown> {
+function ask(signer: Signer, call: SignerCall): Promise<unknown> {
   switch (call.call) {
     case "open":
-      return keeper.open(call.input);
+      return signer.open(call.input);
     case "seal":
-      return keeper.seal(call.input);
+      return signer.seal(call.input);
     case "rewrap":
-      return keeper.rewrap(call.input);
+      return signer.rewrap(call.input);
     case "sealText":
-      return keeper.sealText(call.input);
+      return signer.sealText(call.input);
     case "openText":
-      return keeper.openText(call.input);
+      return signer.openText(call.input);
     case "sign":
-      return keeper.sign(call.input);
+      return signer.sign(call.input);
     case "signRequest":
-      return keeper.signRequest(call.input);
+      return signer.signRequest(call.input);
     case "askTemporary":
-      return keeper.askTemporary(call.input);
+      return signer.askTemporary(call.input);
     case "askSession":
-      return keeper.askSession(call.input);
+      return signer.askSession(call.input);
     case "makeSealKey":
-      return keeper.makeSealKey(call.input);
+      return signer.makeSealKey(call.input);
     case "importSealKey":
-      return keeper.importSealKey(call.input);
+      return signer.importSealKey(call.input);
     case "exportSealKey":
-      return keeper.exportSealKey(call.input);
+      return signer.exportSealKey(call.input);
     case "unwrap":
-      return keeper.unwrap(call.input);
+      return signer.unwrap(call.input);
   }
 }
 
-async function reply(keeper: Keeper, line: string): Promise<object | null> {
+async function reply(signer: Signer, line: string): Promise<object | null> {
   let id = 0;
   try {
-    const parsed = keeperCall.safeParse(JSON.parse(line));
+    const parsed = signerCall.safeParse(JSON.parse(line));
     if (!parsed.success) throw new Fault("BAD_INPUT", { op: "keeper" });
     id = parsed.data.id;
-    return { id, ok: await ask(keeper, parsed.data) };
+    return { id, ok: await ask(signer, parsed.data) };
   } catch (error) {
     const { code, op, subject } = toFault(error).toData();
     // Details stay in this process, because they could contain a part of a secret.
@@ -49,9 +49,9 @@ async function reply(keeper: Keeper, line: string): Promise<object | null> {
 }
 
 /** Answers calls over `pipe` until it ends. Calls are answered in the order they come. */
-export async function serveKeeper(keeper: Keeper, pipe: Duplex): Promise<void> {
+export async function serveSigner(signer: Signer, pipe: Duplex): Promise<void> {
   for await (const line of linesOf(pipe)) {
     if (line === "") continue;
-    pipe.write(`${JSON.stringify(await reply(keeper, line))}\n`);
+    pipe.write(`${JSON.stringify(await reply(signer, line))}\n`);
   }
 }

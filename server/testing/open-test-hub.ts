@@ -8,8 +8,8 @@ import { TEST_CREDENTIAL, folderForTests, spawnStore, type SpawnedStore } from "
 import { readSession, secretInCookie } from "../core/accounts/auth/session.ts";
 import { readSettings, type HubSettings } from "../platform/env.ts";
 import type { Hub } from "../core/api/hub.ts";
-import { createKeeper } from "../signer/answer.ts";
-import type { Keeper } from "../signer/messages.ts";
+import { createSigner } from "../signer/answer.ts";
+import type { Signer } from "../signer/messages.ts";
 import { deriveMasterKey, type MasterKey } from "../signer/seal.ts";
 import { createLog } from "../platform/log.ts";
 import type { Reach } from "../platform/reach.ts";
@@ -26,7 +26,7 @@ const SECRET = "a secret of at least thirty-two characters";
 export interface TestHub {
   hub: Hub;
   folder: string;
-  keeper: Keeper;
+  signer: Signer;
   printedCodes: string[];
   /** Moves the hub's clock. */
   advance: (ms: number) => void;
@@ -68,11 +68,11 @@ export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: R
   await writeFile(join(folder, "hub.db"), await (migrated ??= migrateOnce()), { mode: 0o600 });
   let aheadMs = 0;
   const printedCodes: string[] = [];
-  const keeper = createKeeper({ secret: SECRET, dataFolder: folder }, { derive: deriveOnce });
+  const signer = createSigner({ secret: SECRET, dataFolder: folder }, { derive: deriveOnce });
   const start = () =>
     openHub({
       settings: { ...readSettings({ TIDEMARK_DATA: folder, TIDEMARK_NO_UI: "1", TIDEMARK_PORT: "0" }), ...settings },
-      keeper,
+      signer,
       log: createLog("silent"),
       queriesHere: true,
       now: () => Date.now() + aheadMs,
@@ -85,7 +85,7 @@ export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: R
   const test: TestHub = {
     hub: opened.hub,
     folder,
-    keeper,
+    signer,
     printedCodes,
     advance: (ms) => {
       aheadMs += ms;

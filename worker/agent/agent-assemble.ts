@@ -3,13 +3,13 @@ import { join, resolve } from "node:path";
 import type { NodeFacts } from "#protocol/wire/hello.ts";
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
-import type { Narrator } from "./console-reporter.ts";
+import type { ConsoleReporter } from "./console-reporter.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { assembleCopies } from "./assemble/assemble-copies.ts";
 import { assembleRestorer } from "./assemble/assemble-restores.ts";
 import { assembleUploads } from "./assemble/assemble-uploads.ts";
 import { openLeftState } from "./assemble/open-left-state.ts";
-import { createBenches, type Bench, type Benches } from "./agent-store-sessions.ts";
+import { createStoreSessions, type StoreSession, type StoreSessions } from "./agent-store-sessions.ts";
 import { systemClock } from "../base/clock.ts";
 import type { Copier } from "../replicas/copier-parts.ts";
 import type { CopyLedger } from "../replicas/copy-ledger.ts";
@@ -44,7 +44,7 @@ import type { SendingParts, Uploader } from "../upload/uploader-parts.ts";
 /** Parts of a running worker, assembled from its options and from what lies in its state folder. */
 export interface Agent {
   options: AgentOptions;
-  narrator: Narrator;
+  reporter: ConsoleReporter;
   hub: Hub;
   session: Session;
   /** Replaces this node's credential with a new one. */
@@ -55,7 +55,7 @@ export interface Agent {
   ledger: Ledger;
   memory: CommandMemory;
   runs: Runs;
-  benches: Benches;
+  storeSessions: StoreSessions;
   throttle: Throttle;
   uploader: Uploader;
   restorer: Restorer;
@@ -64,7 +64,7 @@ export interface Agent {
   copies: CopyLedger;
   copier: Copier;
   /** Returns the engine and bucket that a capture is sent with; null until the hub has named a bucket. */
-  benchOf(item: Capture): Bench | null;
+  storeSessionOf(item: Capture): StoreSession | null;
   /** Folders in which the hub may place checkpoints. */
   places: Places;
   /** This node's id at its hub. */
@@ -130,7 +130,7 @@ export interface AgentParts {
   credential: NodeCredential;
   rotate(): Promise<void>;
   secret(): string;
-  narrator: Narrator;
+  reporter: ConsoleReporter;
   platform: Agent["platform"];
   probeWishes: ProbeWishes;
   engines: Where;
@@ -146,20 +146,26 @@ export interface AgentParts {
 
 /** Opens the state that earlier processes left, removes orphaned captures, and creates the parts. Starts no transfer. */
 export async function assemble(beginning: AgentParts, signal: AbortSignal): Promise<Agent> {
-  const { options, state, facts, hub, credential, narrator, platform, probeWishes, engines, stopWithin } = beginning;
+  const { options, state, facts, hub, credential, reporter, platform, probeWishes, engines, stopWithin } = beginning;
   const wallNow = Date.now;
   const bootId = randomUUID();
   const left = await openLeftState(state, { diskBudgetBytes: options.diskBudgetBytes, wallNow });
   const { stand, outbox, ledger, copies, memory, budget } = left;
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
-  const throttle = await openThrottle({ limits: options.limits, state, onChange: narrator.limited });
+  const throttle = await openThrottle({ limits: options.limits, state, onChange: reporter.limited });
   const links = await openMemory(state, wallNow);
-  const benches = createBenches({ options, createSource: beginning.createSource, session, throttle, memory: links });
-  const onAway = (_: string, fault: Fault) => narrator.waitingFor(fault);
+  const storeSessions = createStoreSessions({
+    options,
+    createSource: beginning.createSource,
+    session,
+    throttle,
+    memory: links,
+  });
+  const onAway = (_: string, fault: Fault) => reporter.waitingFor(fault);
   const homes = await openHomes({ hub, state, clock: systemClock, wallNow, memory: links, onAway });
-  const benchOf = ({ run, home }: Pick<Capture, "run" | "home">): Bench | null => {
+  const storeSessionOf = ({ run, home }: Pick<Capture, "run" | "home">): StoreSession | null => {
     const store = home == null ? null : homes.storeOf(run, home);
-    return store === null ? benches.up() : benches.at(store).up;
+    return store === null ? storeSessions.up() : storeSessions.at(store).up;
   };
   const epochsBefore = new Map(options.watches.map(({ run }) => [run as string, ledger.writerEpoch(run)]));
   const watchedSince = new Map<string, number>();
@@ -180,11 +186,11 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     outbox,
     ledger,
     homes,
-    narrator,
+    reporter,
     session,
     throttle,
     links,
-    benches,
+    storeSessions,
     memory,
     stand,
     state,
@@ -192,7 +198,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
   const uploads = assembleUploads({
     ...shared,
     probedUp: beginning.probedUp,
-    bench: (item) => (item === undefined ? benches.up() : benchOf(item)),
+    storeSession: (item) => (item === undefined ? storeSessions.up() : storeSessionOf(item)),
     keepForCopies: (item, runs) => copier.keep(item, runs.get(item.run)?.claim ?? null),
   });
   const { uploader } = uploads;
@@ -212,7 +218,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
   };
   return {
     options,
-    narrator,
+    reporter,
     hub,
     session,
     rotate: beginning.rotate,
@@ -220,7 +226,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     outbox,
     ledger,
     memory,
-    benches,
+    storeSessions,
     throttle,
     ...uploads,
     restorer,
@@ -228,7 +234,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     homes,
     copies,
     copier,
-    benchOf,
+    storeSessionOf,
     places,
     nodeId: credential.nodeId,
     bootId,

@@ -16,7 +16,7 @@ const takingOf = (agent: Agent): TakeParts => ({
   runs: agent.runs,
   disk: agent.disk,
   captures: join(agent.state, "captures"),
-  traits: agent.benches.traits,
+  traits: agent.storeSessions.traits,
   partBytes: agent.options.partBytes,
   packing: () => agent.session.store?.packing ?? DEFAULT_PACKING,
   wallNow: Date.now,
@@ -32,16 +32,16 @@ export async function captureNow(agent: Agent, about: Parameters<typeof takeCapt
 }
 
 /** Warns when captures do not fit on the state disk, or soon will not, although the checkpoints' own disk has room. */
-async function warnOfDisk({ state, narrator }: Agent, folder: string): Promise<void> {
+async function warnOfDisk({ state, reporter }: Agent, folder: string): Promise<void> {
   const found = await judgeStateDisk(state, folder);
-  if (found !== null) narrator.smallDisk(folder, found);
+  if (found !== null) reporter.smallDisk(folder, found);
 }
 
 function sayCaptured(agent: Agent, captured: Capture): void {
   const { run, step, doubt } = captured;
   agent.refused.delete(captured.sourcePath);
   if (doubt !== undefined) agent.doubtful.push({ run, step, why: doubt });
-  agent.narrator.captured(captured);
+  agent.reporter.captured(captured);
   warnOfPace(agent, captured);
   agent.uploader.wake();
 }
@@ -52,7 +52,7 @@ export function capturingOf(
   watch: Watch,
   about: Partial<Pick<Capturing, "until" | "over">> = {},
 ): Capturing {
-  const { options, outbox, narrator, signal } = agent;
+  const { options, outbox, reporter, signal } = agent;
   return {
     ...takingOf(agent),
     watch,
@@ -82,7 +82,7 @@ export function capturingOf(
         training.see(run, { step, at, epoch });
       } catch (error) {
         // Without this note lost work is only estimated less exactly; the capture itself must go on.
-        narrator.waitingFor(error);
+        reporter.waitingFor(error);
       }
     },
     onCaptured: (captured) => {
@@ -91,19 +91,19 @@ export function capturingOf(
       if (captured.role !== undefined || captured.capturedAt < (agent.beginnings.get(watch.run)?.startedAt ?? 0))
         return;
       const { step } = captured;
-      judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(narrator.waitingFor);
+      judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(reporter.waitingFor);
     },
     onPassedOver: (candidate) => {
       agent.refused.delete(candidate.path);
-      narrator.passedOver(candidate);
+      reporter.passedOver(candidate);
     },
     onRefused: (candidate, fault, look) => {
       // A folder that is no checkpoint does not count as an unsafe one.
       if (fault.code !== "NO_CHECKPOINT")
         agent.refused.set(candidate.path, { run: watch.run, fingerprint: look?.fingerprint ?? null });
-      narrator.refused(candidate, fault);
+      reporter.refused(candidate, fault);
       if (fault.code === "DISK_BUDGET" || fault.code === "NO_SPACE") void warnOfDisk(agent, watch.folder);
     },
-    onFault: narrator.waitingFor,
+    onFault: reporter.waitingFor,
   };
 }

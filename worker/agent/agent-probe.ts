@@ -70,6 +70,6 @@ export async function tellCost(agent: Agent, { machineId, imdsUrl }: PlatformFac
     unsafeBytes: async () => (await readBacklog(agent)).reduce((sum, { unsafeBytes }) => sum + unsafeBytes, 0),
     clock: systemClock,
     signal: agent.signal,
-    onFault: agent.narrator.waitingFor,
+    onFault: agent.reporter.waitingFor,
   });
 }

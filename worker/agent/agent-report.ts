@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import type { ProgressReport } from "#protocol/wire/reports.ts";
-import type { Bench, Benches } from "./agent-store-sessions.ts";
+import type { StoreSession, StoreSessions } from "./agent-store-sessions.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Copier } from "../replicas/copier-parts.ts";
 import type { Homes } from "../upload/homes.ts";
@@ -15,14 +15,14 @@ import { readBacklog, uploadProgress, type BacklogParts } from "../upload/backlo
 
 export interface ReportParts extends BacklogParts {
   options: AgentOptions;
-  benches: Benches;
+  storeSessions: StoreSessions;
   restorer: Restorer;
   checker: Checker;
   session: Session;
   homes: Homes;
   copier: Copier;
   /** Returns the engine and bucket that a capture is sent with; null until the hub has named a bucket. */
-  benchOf(item: Capture): Bench | null;
+  storeSessionOf(item: Capture): StoreSession | null;
   bootId: string;
   state: string;
   places: Places;
@@ -37,15 +37,15 @@ let cpu = { at: performance.now(), usage: process.cpuUsage() };
 /** Returns the progress report of this node for its hub. */
 export async function composeReport(parts: ReportParts): Promise<ProgressReport> {
   const { active } = parts.uploader;
-  const up = (active === null ? parts.benches.up() : parts.benchOf(active.capture))?.engine ?? null;
-  const rates = parts.benches.rates();
+  const up = (active === null ? parts.storeSessions.up() : parts.storeSessionOf(active.capture))?.engine ?? null;
+  const rates = parts.storeSessions.rates();
   const away = parts.homes.away();
   const path = parts.options.watches[0]?.folder ?? parts.state;
   const disk = await readRoom(path).then(
     (room) => ({ ...room, path }),
     () => null,
   );
-  const rttMs = parts.benches.rttMs();
+  const rttMs = parts.storeSessions.rttMs();
   return {
     bootId: parts.bootId,
     seq: (reports += 1),

@@ -11,13 +11,13 @@ import type { Throttle } from "../limits/throttle.ts";
 import type { Session } from "../hub-link/session.ts";
 
 /** Engines of this node, one per direction and bucket, created once the hub has named the bucket. */
-export interface Benches {
-  up(): Bench | null;
-  down(): Bench | null;
+export interface StoreSessions {
+  up(): StoreSession | null;
+  down(): StoreSession | null;
   /** Returns an engine for background work that must not slow other transfers: few connections, little memory. */
-  aside(): Bench | null;
+  aside(): StoreSession | null;
   /** Returns the engines for the bucket of a replica. */
-  at(store: NodeStore): { up: Bench; down: Bench; aside: Bench };
+  at(store: NodeStore): { up: StoreSession; down: StoreSession; aside: StoreSession };
   /** Returns the rates of all upload and download engines together, bytes per second, without background engines. */
   rates(): { up: number; down: number };
   /** Returns the traits of the node's own store, as far as they are known by now. */
@@ -26,7 +26,7 @@ export interface Benches {
   close(): Promise<void>;
 }
 
-export interface Bench {
+export interface StoreSession {
   engine: Engine;
   store: NodeStore;
 }
@@ -38,14 +38,14 @@ interface Made {
   close(): Promise<void>;
 }
 
-export function createBenches(parts: {
+export function createStoreSessions(parts: {
   options: AgentOptions;
   /** Creates a source of signatures for one engine. `profileId`: that of a replica; none: the node's own. */
   createSource(profileId?: string): EngineOptions["source"];
   session: Session;
   throttle: Throttle;
   memory: Memory;
-}): Benches {
+}): StoreSessions {
   const { options, session, throttle, memory } = parts;
   /** By bucket. Engines of an unused bucket stay open until the end, because a transfer may still use them. */
   const all = new Map<string, Made>();
@@ -106,15 +106,15 @@ export function createBenches(parts: {
     all.set(place, known);
     return known;
   };
-  const bench = (direction: "up" | "down" | "aside") => {
+  const storeSession = (direction: "up" | "down" | "aside") => {
     const { store } = session;
     return store === null ? null : { engine: madeFor(store)[direction], store };
   };
   const own = (): Made | null => (session.store === null ? null : (all.get(placeOf(session.store)) ?? null));
   return {
-    up: () => bench("up"),
-    down: () => bench("down"),
-    aside: () => bench("aside"),
+    up: () => storeSession("up"),
+    down: () => storeSession("down"),
+    aside: () => storeSession("aside"),
     at: (store) => {
       const { up, down, aside } = madeFor(store);
       return { up: { engine: up, store }, down: { engine: down, store }, aside: { engine: aside, store } };
@@ -133,7 +133,7 @@ export function createBenches(parts: {
     },
     rttMs: () => {
       const made = own();
-      const trips = [made?.up.wire.rttMs(), made?.down.wire.rttMs()].filter((ms) => typeof ms === "number");
+      const trips = [made?.up.httpClient.rttMs(), made?.down.httpClient.rttMs()].filter((ms) => typeof ms === "number");
       return trips.length === 0 ? null : Math.min(...trips);
     },
     close: async () => {
@@ -159,12 +159,12 @@ function keepLearning(about: {
   isFixed: boolean;
 }): () => Promise<void> {
   const { engine, memory, key, isFixed } = about;
-  const { gate, meter, limiter } = engine;
+  const { semaphore, meter, limiter } = engine;
   let learntAtBytes = 0;
   let wasLimited = false;
   const look = async () => {
     wasLimited ||= limiter.bytesPerSecond > 0;
-    const isBusy = gate.held > 0 || gate.waiting > 0;
+    const isBusy = semaphore.held > 0 || semaphore.waiting > 0;
     if (isBusy || meter.totalBytes === learntAtBytes) return;
     learntAtBytes = meter.totalBytes;
     const wasFree = !wasLimited && !isFixed;

@@ -1,7 +1,7 @@
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { capturingOf } from "./agent-capture.ts";
 import { readAgentOptions } from "./agent-options.ts";
-import { createNarrator, type Narrator } from "./console-reporter.ts";
+import { createConsoleReporter, type ConsoleReporter } from "./console-reporter.ts";
 import { probeFirst, tellCost } from "./agent-probe.ts";
 import { composeReport } from "./agent-report.ts";
 import { assemble, type Agent, type AgentParts } from "./agent-assemble.ts";
@@ -56,7 +56,7 @@ export interface AgentCommand {
 export interface Place {
   state: string;
   watches: readonly Watch[];
-  narrator: Narrator;
+  reporter: ConsoleReporter;
 }
 
 /** Runs until the signal fires. Faults: of enrolling and starting; NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH while it runs. */
@@ -66,17 +66,17 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
   const state = command.state ?? (await stateOfWorker(command));
   const facts = await readFacts({ labels: config.list("label"), ...command.platform });
   const unlock = await lockFolder(state);
-  const narrator = createNarrator(terminal);
+  const reporter = createConsoleReporter(terminal);
   let leavePlace: () => Promise<void> = async () => {};
   try {
-    leavePlace = (await command.takePlace?.({ state, watches: options.watches, narrator })) ?? leavePlace;
-    const joined = await join(command, { options, state, facts, narrator });
+    leavePlace = (await command.takePlace?.({ state, watches: options.watches, reporter })) ?? leavePlace;
+    const joined = await join(command, { options, state, facts, reporter });
     const { hub } = joined;
     const probedUp = await probeFirst(command, { hub, options, facts });
-    const beginning = { ...joined, options, state, facts, narrator, probedUp };
+    const beginning = { ...joined, options, state, facts, reporter, probedUp };
     await live(command, { ...beginning, ...platformOf(command) }, beside);
   } finally {
-    narrator.close();
+    reporter.close();
     await leavePlace();
     await unlock();
   }
@@ -121,7 +121,7 @@ async function live(
   beginning: Omit<AgentParts, "stopWithin" | "program"> & Pick<Joined, "leave">,
   beside: Beside,
 ): Promise<void> {
-  const { options, narrator } = beginning;
+  const { options, reporter } = beginning;
   const stop = new AbortController();
   const untilOver = new AbortController();
   const over: { how: ProgramOver | null } = { how: null };
@@ -144,9 +144,9 @@ async function live(
     signal,
   });
   const { url, tokenFile } = agent.local.door;
-  if (url !== null && tokenFile !== null) narrator.answering({ url, tokenFile });
-  narrator.follow({ ...agent, signal });
-  for (const watch of options.watches) narrator.watching(watch);
+  if (url !== null && tokenFile !== null) reporter.answering({ url, tokenFile });
+  reporter.follow({ ...agent, signal });
+  for (const watch of options.watches) reporter.watching(watch);
   const link = { hub, clock: systemClock, signal };
   const telling = new AbortController();
   const notifying = startNotifying(agent, telling.signal);
@@ -203,13 +203,13 @@ async function live(
   await agent.local.door.close();
   agent.training.close();
   agent.throttle.close();
-  await agent.benches.close();
+  await agent.storeSessions.close();
   await Promise.all([agent.ledger.close(), agent.memory.close(), outbox.close(), agent.copies.close()]);
   if (failures.length > 0) throw toFault(failures[0], { op: "agent" });
 }
 
 async function keepListening(agent: Agent): Promise<void> {
-  const { hub, session, options, bootId, signal, narrator, uploader, restorer } = agent;
+  const { hub, session, options, bootId, signal, reporter, uploader, restorer } = agent;
   const taking: Taking = {
     memory: agent.memory,
     outbox: agent.outbox,
@@ -222,13 +222,13 @@ async function keepListening(agent: Agent): Promise<void> {
       },
       obey: (order) => obey(agent, order),
     },
-    onTrouble: (error) => narrator.waitingFor(toFault(error, { op: "command" })),
+    onTrouble: (error) => reporter.waitingFor(toFault(error, { op: "command" })),
   };
   await finishTaken(taking);
   // Commands run one at a time, in the order in which the hub sent them.
   let queue: Promise<void> = Promise.resolve();
   const inTurn = (work: () => Promise<void>) => {
-    queue = queue.then(work).catch((error: unknown) => narrator.waitingFor(toFault(error, { op: "command" })));
+    queue = queue.then(work).catch((error: unknown) => reporter.waitingFor(toFault(error, { op: "command" })));
   };
   await listen({
     hub,
@@ -239,7 +239,7 @@ async function keepListening(agent: Agent): Promise<void> {
     withinMs: () => session.settings.returnWithinMs,
     beforeOpen: async () => {
       await session.hello();
-      narrator.hubBack();
+      reporter.hubBack();
       uploader.wake();
       restorer.wake();
       agent.checker.wake();
@@ -267,7 +267,7 @@ async function keepListening(agent: Agent): Promise<void> {
           return;
       }
     },
-    onLost: narrator.hubLost,
+    onLost: reporter.hubLost,
   });
 }
 
@@ -291,14 +291,14 @@ const untilAsked: Beside = async (agent, life) => {
 };
 
 /** Uploads unsafe captures, those with the fewest bytes left first. Resolves when all are safe or time is over. */
-export async function drain({ ledger, narrator, uploader }: Agent): Promise<void> {
-  narrator.draining(ledger.all().filter(({ state }) => state === "waiting" || state === "running").length);
+export async function drain({ ledger, reporter, uploader }: Agent): Promise<void> {
+  reporter.draining(ledger.all().filter(({ state }) => state === "waiting" || state === "running").length);
   await uploader.drain();
 }
 
 /** Sends the hub a last report and a goodbye, and prints what is not safe. Waits for the hub at most `mostMs`. */
 async function sayGoodbye(agent: Agent, mostMs: number): Promise<void> {
-  const { hub, outbox, narrator } = agent;
+  const { hub, outbox, reporter } = agent;
   const words = async () => {
     await deliver(outbox, hub);
     const report = await composeReport(agent);
@@ -307,5 +307,5 @@ async function sayGoodbye(agent: Agent, mostMs: number): Promise<void> {
     await hub.ask("goodbye", (client, signal) => client.node.goodbye.mutate(undefined, { signal }));
   };
   await Promise.race([words().catch(() => undefined), systemClock.sleep(mostMs)]);
-  narrator.leaving(await readBacklog(agent));
+  reporter.leaving(await readBacklog(agent));
 }

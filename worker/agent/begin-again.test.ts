@@ -41,7 +41,7 @@ async function told(
       knows: () => false,
       isRestored: () => false,
     },
-    narrator: { lost: () => undefined, waitingFor: () => undefined },
+    reporter: { lost: () => undefined, waitingFor: () => undefined },
   };
   await beginAgain(parts as unknown as Parameters<typeof beginAgain>[0], { run, step });
   return { events, point };

@@ -6,7 +6,7 @@ import { beginningOf, resumedAt, tellLoss } from "./report-loss.ts";
 
 type Parts = Pick<
   Agent,
-  "options" | "watchedSince" | "preparesRuns" | "training" | "runs" | "ledger" | "outbox" | "narrator"
+  "options" | "watchedSince" | "preparesRuns" | "training" | "runs" | "ledger" | "outbox" | "reporter"
 >;
 
 /**
@@ -16,7 +16,7 @@ type Parts = Pick<
  * WRITE_FAILED.
  */
 export async function beginAgain(agent: Parts, { run, step }: { run: RunName; step: number }): Promise<void> {
-  const { training, runs, ledger, narrator, preparesRuns } = agent;
+  const { training, runs, ledger, reporter, preparesRuns } = agent;
   if (preparesRuns) return;
   const claim = runs.get(run)?.claim ?? null;
   const epoch = claim?.epoch ?? ledger.writerEpoch(run);
@@ -26,7 +26,7 @@ export async function beginAgain(agent: Parts, { run, step }: { run: RunName; st
   try {
     training.note(run, { step, at, epoch });
   } catch (error) {
-    narrator.waitingFor(error);
+    reporter.waitingFor(error);
   }
   if (epoch === null) return;
   const { kept, safeStep } = await readKept(agent, run);

@@ -13,7 +13,7 @@ function partsOf(about: { knowsLine?: boolean; begun?: number } = {}) {
     ledger: { all: () => [], safe: () => REACHED, writerEpoch: () => 3 },
     beginnings: new Map(),
     session: { knows: () => about.knowsLine ?? true },
-    narrator: { lineBegun: vi.fn(), waitingFor: vi.fn() },
+    reporter: { lineBegun: vi.fn(), waitingFor: vi.fn() },
     linesBegun: new Map(about.begun === undefined ? [] : [[run, about.begun]]),
   };
   return { parts: parts as unknown as Parameters<typeof beginLine>[0], begin };
@@ -29,7 +29,7 @@ test("a lower step in newer files opens a line of its own", async () => {
   const { parts, begin } = partsOf();
   await beginLine(parts, run, written(30, 6_000));
   expect(begin).toHaveBeenCalledTimes(1);
-  expect(parts.narrator.lineBegun).toHaveBeenCalledWith({ run, step: 30, after: 200, epoch: 4 });
+  expect(parts.reporter.lineBegun).toHaveBeenCalledWith({ run, step: 30, after: 200, epoch: 4 });
 });
 
 test.each([

@@ -7,7 +7,7 @@ import type { Look } from "../capture/detection/look.ts";
 
 type Parts = Pick<
   Agent,
-  "runs" | "ledger" | "beginnings" | "session" | "narrator" | "linesBegun" | "training" | "outbox"
+  "runs" | "ledger" | "beginnings" | "session" | "reporter" | "linesBegun" | "training" | "outbox"
 >;
 
 /** Limit of epochs per run: two programs that write one run in turns would open epochs without end. */
@@ -23,7 +23,7 @@ export async function beginLine(
   run: RunName,
   { candidate, look }: { candidate: Candidate; look: Look },
 ): Promise<void> {
-  const { runs, session, narrator, linesBegun, beginnings } = parts;
+  const { runs, session, reporter, linesBegun, beginnings } = parts;
   if (candidate.role !== undefined || candidate.stepFrom === "time" || !session.knows("line")) return;
   const reached = reachedBy(parts, run);
   if (reached === null || candidate.step >= reached.step) return;
@@ -39,9 +39,9 @@ export async function beginLine(
     const claim = await runs.beginLine(run);
     linesBegun.set(run, begun + 1);
     beginnings.delete(run);
-    narrator.lineBegun({ run, step: candidate.step, after: reached.step, epoch: claim.epoch });
+    reporter.lineBegun({ run, step: candidate.step, after: reached.step, epoch: claim.epoch });
   } catch (error) {
-    if (isFault(error) && error.retry !== "never") return narrator.waitingFor(error);
+    if (isFault(error) && error.retry !== "never") return reporter.waitingFor(error);
     throw error;
   }
 }

@@ -5,16 +5,16 @@ import type { Watch } from "../capture/watch.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import type { NodeCredential } from "../hub-link/node-credential.ts";
 import type { Session } from "../hub-link/session.ts";
-import { tellOrphans, type OrphanNarrator } from "../program/tell-orphans.ts";
+import { tellOrphans, type OrphanReporter } from "../program/tell-orphans.ts";
 import { tideLine, transferFacts, transferSentence } from "../transfer/progress/sentence.ts";
 import type { Uploader } from "../upload/uploader-parts.ts";
-import type { Benches } from "./agent-store-sessions.ts";
+import type { StoreSessions } from "./agent-store-sessions.ts";
 import { createCaptureMessages, type CaptureMessages } from "./messages/capture-messages.ts";
 import { createProgramMessages, type ProgramMessages } from "./messages/program-messages.ts";
 import { createRestoreMessages, type RestoreMessages } from "./messages/restore-messages.ts";
 
 /** Prints one line for each milestone, and on a terminal the progress line of the active upload. */
-export interface Narrator extends OrphanNarrator, CaptureMessages, RestoreMessages, ProgramMessages {
+export interface ConsoleReporter extends OrphanReporter, CaptureMessages, RestoreMessages, ProgramMessages {
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
   answering(door: { url: string; tokenFile: string }): void;
@@ -27,7 +27,7 @@ export interface Narrator extends OrphanNarrator, CaptureMessages, RestoreMessag
   hubLost(error: unknown): void;
   hubBack(): void;
   /** Redraws the progress of the active upload until the signal fires. */
-  follow(about: { uploader: Uploader; benches: Benches; session: Session; signal: AbortSignal }): void;
+  follow(about: { uploader: Uploader; storeSessions: StoreSessions; session: Session; signal: AbortSignal }): void;
   close(): void;
 }
 
@@ -35,7 +35,7 @@ const TICK_MS = 100;
 /** The same fault is printed again only after this long. */
 const QUIET_MS = 60_000;
 
-export function createNarrator(terminal: Terminal): Narrator {
+export function createConsoleReporter(terminal: Terminal): ConsoleReporter {
   const said = new Map<string, number>();
   let isHubLost = false;
   let timer: NodeJS.Timeout | null = null;
@@ -89,21 +89,21 @@ export function createNarrator(terminal: Terminal): Narrator {
       if (isHubLost) terminal.say("The hub is back.", { type: "hub-back" });
       isHubLost = false;
     },
-    follow: ({ uploader, benches, session, signal }) => {
+    follow: ({ uploader, storeSessions, session, signal }) => {
       timer = setInterval(() => {
         const active = uploader.active;
-        const bench = benches.up();
-        if (active?.tally == null || bench === null) return;
-        const { tally } = active;
-        const { bucket, prefix } = bench.store;
+        const storeSession = storeSessions.up();
+        if (active?.counters == null || storeSession === null) return;
+        const { counters } = active;
+        const { bucket, prefix } = storeSession.store;
         const moving = () => ({
           from: session.name,
           to: `${bucket}/${prefix}${active.capture.run}@${active.capture.step}`,
-          tally,
-          bytesPerSecond: bench.engine.meter.bytesPerSecond(),
+          counters,
+          bytesPerSecond: storeSession.engine.meter.bytesPerSecond(),
         });
         terminal.draw(
-          () => [transferSentence(moving()), tideLine(tally)],
+          () => [transferSentence(moving()), tideLine(counters)],
           () => ({ type: "progress", ...transferFacts(moving()) }),
         );
       }, TICK_MS);

@@ -6,7 +6,7 @@ import type { AgentParts } from "./agent-assemble.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Config, PlatformFacts } from "../command-line/config.ts";
 import type { Terminal } from "../command-line/terminal.ts";
-import type { Narrator } from "./console-reporter.ts";
+import type { ConsoleReporter } from "./console-reporter.ts";
 import { systemClock } from "../base/clock.ts";
 import { createImds } from "../host/imds.ts";
 import { enrol } from "../hub-link/enrol.ts";
@@ -36,14 +36,14 @@ interface JoinParts {
   options: AgentOptions;
   state: string;
   facts: NodeFacts;
-  narrator: Narrator;
+  reporter: ConsoleReporter;
 }
 
 /** Joins the hub, or opens the bucket that stands in for one. Faults: those of `enrol` and of `openStandalone`. */
 export const join = (command: Joining, parts: JoinParts): Promise<Joined> =>
   parts.options.to === null ? joinHub(command, parts) : joinBucket(command, { ...parts, to: parts.options.to });
 
-async function joinHub(command: Joining, { options, state, facts, narrator }: JoinParts): Promise<Joined> {
+async function joinHub(command: Joining, { options, state, facts, reporter }: JoinParts): Promise<Joined> {
   const lifetime = new AbortController();
   const held: Held = { credential: await readCredential(state) };
   if (held.credential !== null && held.credential.hub !== options.hub) {
@@ -67,7 +67,7 @@ async function joinHub(command: Joining, { options, state, facts, narrator }: Jo
     clock: systemClock,
     signal: command.signal,
   }));
-  narrator.joined(credential, { isNew });
+  reporter.joined(credential, { isNew });
   return {
     hub,
     credential,

@@ -17,7 +17,7 @@ function parts(about: { local?: Beginning["local"]; firstSaid?: number | null } 
     training: { said: () => firstSaid },
     ledger: { runStartedAt: async () => 100_000 },
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
-    narrator: { lost: () => undefined, beganElsewhere: (about: unknown) => void said.push(about) },
+    reporter: { lost: () => undefined, beganElsewhere: (about: unknown) => void said.push(about) },
   };
   return { events, said, parts: fake as unknown as Parameters<typeof judgeBeginning>[0] };
 }

@@ -3,7 +3,7 @@ import type { Agent } from "./agent-assemble.ts";
 import type { Point } from "../lost-work/beginning.ts";
 import { tellLoss } from "./report-loss.ts";
 
-type Parts = Pick<Agent, "beginnings" | "training" | "ledger" | "outbox" | "narrator">;
+type Parts = Pick<Agent, "beginnings" | "training" | "ledger" | "outbox" | "reporter">;
 
 /**
  * Compares the checkpoint that a program was given with the first step that it says or writes in this life. A lower step shows
@@ -26,7 +26,7 @@ export async function judgeBeginning(
     (best, one) => (one.step <= shown.step && one.step < given.step && one.step > (best?.step ?? -1) ? one : best),
     null,
   );
-  parts.narrator.beganElsewhere({ run, given: given.step, from: from?.step ?? null });
+  parts.reporter.beganElsewhere({ run, given: given.step, from: from?.step ?? null });
   await tellLoss(parts, { run, epoch, from, last: { ...given, isExact: true } });
 }
 

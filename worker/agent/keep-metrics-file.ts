@@ -16,14 +16,14 @@ const MODE = 0o644;
  * collector of a node exporter. A file that cannot be written is reported and tried again.
  */
 export async function keepMetricsFile(agent: Agent): Promise<void> {
-  const { signal, narrator, options } = agent;
+  const { signal, reporter, options } = agent;
   const path = options.metricsFile;
   if (path === null) return;
   while (!signal.aborted) {
-    await writeMetrics(agent, path).catch(narrator.waitingFor);
+    await writeMetrics(agent, path).catch(reporter.waitingFor);
     await systemClock.sleep(EVERY_MS, signal).catch(() => undefined);
   }
-  await writeMetrics(agent, path).catch(narrator.waitingFor);
+  await writeMetrics(agent, path).catch(reporter.waitingFor);
 }
 
 /** @throws Fault NO_SPACE, WRITE_FAILED */

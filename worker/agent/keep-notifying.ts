@@ -15,12 +15,12 @@ const LOOK_MS = 5_000;
 export function startNotifying(agent: Agent, lifetime: AbortSignal): { run(): Promise<void>; idle(): Promise<void> } {
   const { notify } = agent.options;
   if (notify === null) return { run: () => Promise.resolve(), idle: () => Promise.resolve() };
-  const { outbox, narrator, session, signal } = agent;
+  const { outbox, reporter, session, signal } = agent;
   const notifier = createNotifier({
     channel: notify.channel,
     clock: systemClock,
     signal: lifetime,
-    onTrouble: narrator.waitingFor,
+    onTrouble: reporter.waitingFor,
   });
   const about = () => ({ node: session.name, now: Date.now() });
   outbox.onEvent = (event) => send(notifier, eventNotice(about(), event));

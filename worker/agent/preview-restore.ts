@@ -35,7 +35,7 @@ const LONGEST_MS = 30_000;
  * refused. The verdict is `unknown` until the hub has named a bucket. Faults: those of the hub.
  */
 export async function previewRestore(agent: Agent, wanted: Preview): Promise<CommandDetail> {
-  const engine = agent.benches.aside()?.engine ?? null;
+  const engine = agent.storeSessions.aside()?.engine ?? null;
   if (engine === null) return { verdict: "unknown", says: "the hub has not said yet where the bytes lie" };
   const signal = AbortSignal.any([agent.signal, AbortSignal.timeout(LONGEST_MS)]);
   const about = { command: { checkpointId: wanted.checkpointId }, hub: agent.hub, signal };

@@ -23,7 +23,7 @@ async function told(
     training: { reached: () => noted, note: () => undefined },
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
     ledger: { runStartedAt: async () => 400_000 },
-    narrator: { lost: () => undefined },
+    reporter: { lost: () => undefined },
   };
   await reportLoss(parts as unknown as Parameters<typeof reportLoss>[0], { run, claim, from });
   return events;

@@ -5,7 +5,7 @@ import type { Point } from "../lost-work/beginning.ts";
 import { lossOf } from "../lost-work/loss-of.ts";
 import type { Resumed } from "../lost-work/training.ts";
 
-type Teller = Pick<Agent, "outbox" | "ledger" | "narrator">;
+type Teller = Pick<Agent, "outbox" | "ledger" | "reporter">;
 
 /**
  * Reports once to the hub what the interruption before this start cost, and notes that training is back where it continues.
@@ -34,13 +34,13 @@ export const resumedAt = (at: number, from: Point | null, safeStep: number): Res
 
 /** Reports the steps between how far training had come and where it continues, if any. Faults: NO_SPACE, WRITE_FAILED. */
 export async function tellLoss(
-  { outbox, ledger, narrator }: Teller,
+  { outbox, ledger, reporter }: Teller,
   about: Pick<Parameters<typeof lossOf>[0], "run" | "epoch" | "from" | "last">,
 ): Promise<void> {
   const loss = lossOf({ ...about, beganAt: await ledger.runStartedAt(about.run) });
   if (loss === null) return;
   await outbox.add(loss);
-  narrator.lost(loss);
+  reporter.lost(loss);
 }
 
 /** Returns where an epoch was to begin while nothing has been saved in it; null once something has. */

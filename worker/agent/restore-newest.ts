@@ -23,7 +23,7 @@ const MOST_LOOKS = 60;
  * a message says so. Otherwise, or when there is none, the fault is thrown. Faults: those of a restore.
  */
 export async function restoreNewest(
-  agent: Pick<Agent, "hub" | "restorer" | "narrator" | "signal">,
+  agent: Pick<Agent, "hub" | "restorer" | "reporter" | "signal">,
   wanted: {
     run: RunName;
     found: Found;
@@ -54,7 +54,7 @@ export async function restoreNewest(
       if (!wanted.mayFallBack || !isFault(error) || !isDamage(error.code)) throw error;
       const next = await findOther(agent, run, found);
       if (next === null) throw error;
-      agent.narrator.fallingBack({ run, step: next.step, from: found.step, why: sentenceOf(error.toData()) });
+      agent.reporter.fallingBack({ run, step: next.step, from: found.step, why: sentenceOf(error.toData()) });
       found = next;
     }
   }

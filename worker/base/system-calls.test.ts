@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createTickReader } from "../transfer/http/socket/read-at-ticks.ts";
 import { directSocketOf, type DirectSocket } from "../transfer/http/socket/move-directly.ts";
-import { createBeats } from "./timer-coalescer.ts";
+import { createTimerCoalescer } from "./timer-coalescer.ts";
 import { createInputWatch } from "../transfer/http/socket/input-watch.ts";
 import { createRoomWatch } from "../transfer/http/socket/room-watch.ts";
 import { systemCalls } from "./system-calls.ts";
@@ -47,7 +47,7 @@ async function openPair(): Promise<{ near: Socket; far: Socket; direct: DirectSo
   let clockMs = 0;
   const straight = {
     calls,
-    rooms: createRoomWatch(rooms, { beats: createBeats(), rttMs: () => 6, now: () => performance.now() }),
+    rooms: createRoomWatch(rooms, { coalescer: createTimerCoalescer(), rttMs: () => 6, now: () => performance.now() }),
     inputs: createInputWatch(inputs, () => (clockMs += 2)),
     ticks: createTickReader(inputs, { tickMs: () => 1, now: () => clockMs }),
   };

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createBeats } from "./timer-coalescer.ts";
+import { createTimerCoalescer } from "./timer-coalescer.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -17,13 +17,13 @@ function diary() {
 }
 
 test("what was begun at different times is looked at in the same moments, each as often as it wishes", () => {
-  const beats = createBeats();
+  const coalescer = createTimerCoalescer();
   const { tell, moments, times } = diary();
-  beats.every(250, tell("often"));
+  coalescer.every(250, tell("often"));
   vi.advanceTimersByTime(33);
-  beats.every(500, tell("seldom"));
+  coalescer.every(500, tell("seldom"));
   vi.advanceTimersByTime(41);
-  beats.every(1_000, tell("rarely"));
+  coalescer.every(1_000, tell("rarely"));
   vi.advanceTimersByTime(10_000);
   expect(times("often")).toBe(40);
   expect(times("seldom")).toBe(20);
@@ -32,11 +32,11 @@ test("what was begun at different times is looked at in the same moments, each a
 });
 
 test("what comes once comes at the beat that is nearest, and what cannot wait for one comes in its own time", () => {
-  const beats = createBeats();
+  const coalescer = createTimerCoalescer();
   vi.advanceTimersByTime(10);
   const { tell, told } = diary();
-  beats.after(40, tell("soon"));
-  beats.after(230, tell("later"));
+  coalescer.after(40, tell("soon"));
+  coalescer.after(230, tell("later"));
   vi.advanceTimersByTime(1_000);
   expect(told).toEqual([
     ["soon", 40],
@@ -45,15 +45,15 @@ test("what comes once comes at the beat that is nearest, and what cannot wait fo
 });
 
 test("what is not wanted any more does not come, not even in the moment in which it was due", () => {
-  const beats = createBeats();
+  const coalescer = createTimerCoalescer();
   const { tell, told } = diary();
-  const forget = beats.after(250, tell("forgotten"));
+  const forget = coalescer.after(250, tell("forgotten"));
   forget();
   vi.advanceTimersByTime(500);
   let forgetOther = () => undefined as void;
-  beats.after(250, () => forgetOther());
-  forgetOther = beats.after(250, tell("forgotten by its neighbour"));
-  const stop = beats.every(250, () => {
+  coalescer.after(250, () => forgetOther());
+  forgetOther = coalescer.after(250, tell("forgotten by its neighbour"));
+  const stop = coalescer.every(250, () => {
     tell("looked")();
     stop();
   });
@@ -63,12 +63,12 @@ test("what is not wanted any more does not come, not even in the moment in which
 });
 
 test("one that throws keeps none of the others from their turn", () => {
-  const beats = createBeats();
+  const coalescer = createTimerCoalescer();
   const { tell, times } = diary();
-  beats.after(250, () => {
+  coalescer.after(250, () => {
     throw new Error("strange");
   });
-  beats.every(250, tell("other"));
+  coalescer.every(250, tell("other"));
   expect(() => vi.advanceTimersByTime(250)).toThrow("strange");
   vi.advanceTimersByTime(750);
   expect(times("other")).toBe(4);

@@ -2,7 +2,7 @@
  * Coalesces periodic checks onto shared ticks, so that the process wakes once for all of them. Waking a sleeping process costs
  * more than most checks do, because its data is in no cache any more.
  */
-export interface Beats {
+export interface TimerCoalescer {
   /** Calls `go` once after about `ms`. Returns a function that cancels it. Does not keep the process alive. */
   after(ms: number, go: () => void): () => void;
   /** Calls `look` about every `ms` until the returned function is called. */
@@ -27,7 +27,7 @@ function beatNear(at: number, ms: number): number {
   return Math.round(at / beatMs) * beatMs;
 }
 
-export function createBeats(): Beats {
+export function createTimerCoalescer(): TimerCoalescer {
   const waiting = new Set<Due>();
   let timer: NodeJS.Timeout | null = null;
   let timerAt = Infinity;

@@ -1,13 +1,13 @@
 import type { Clock } from "./clock.ts";
 
 /** A sleep that `ring` ends early; a `ring` while nobody sleeps ends the next sleep. */
-export interface Bell {
+export interface WakeableSleep {
   ring(): void;
   /** Resolves at the next `ring`, after `ms`, or when the signal fires. */
   wait(ms: number): Promise<void>;
 }
 
-export function createBell(clock: Clock, signal: AbortSignal): Bell {
+export function createWakeableSleep(clock: Clock, signal: AbortSignal): WakeableSleep {
   let wake: (() => void) | null = null;
   let rung = false;
   return {

@@ -9,7 +9,7 @@ import type { Engine } from "../transfer/engine.ts";
 import type { LostCreate } from "../transfer/upload/send-job.ts";
 import { abandonUpload } from "../transfer/upload/send.ts";
 import { readIdentity } from "../base/identity.ts";
-import type { Bench } from "../store-session/store-session.ts";
+import type { StoreSession } from "../store-session/store-session.ts";
 import { deleteObject, deleteObjects } from "../object-copy/requests/delete-objects.ts";
 import { findObject } from "../object-copy/requests/head.ts";
 import { listUploads } from "../object-copy/listing/list-uploads.ts";
@@ -39,7 +39,7 @@ export interface StoreSide {
 const URL_LIFE_MS = 3_600_000;
 
 /** Signs with a key of this machine. */
-export const directSide = (bench: Bench): StoreSide => ({
+export const directSide = (bench: StoreSession): StoreSide => ({
   get access() {
     return bench.access;
   },
@@ -100,7 +100,7 @@ const MOST_PAGES = 20;
  * Removes all objects and all unfinished uploads below a folder that a comparison made.
  * @returns how many are still there. Faults: those of the store.
  */
-export async function removeAll(bench: Bench, about: { folder: string; signal: AbortSignal }): Promise<number> {
+export async function removeAll(bench: StoreSession, about: { folder: string; signal: AbortSignal }): Promise<number> {
   const { folder: prefix, signal } = about;
   for (let page = 0; page < MOST_PAGES; page++) {
     const uploads = await listUploads(bench, { prefix, signal }).catch(unlessCancelled);

@@ -13,7 +13,7 @@ import { prefixForFolder } from "../command-line/address.ts";
 import type { Where } from "../engines/driver.ts";
 import { whereOf } from "../engines/find-program.ts";
 import { listObjects } from "../object-copy/listing/list-objects.ts";
-import { withBench, type Bench } from "../store-session/store-session.ts";
+import { withStoreSession, type StoreSession } from "../store-session/store-session.ts";
 import { onePlace, shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
 
 /**
@@ -45,7 +45,7 @@ async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
     unable: (name) =>
       name === "uplink" && wishes.grant === null ? "it needs an access grant of Storj: --access-grant" : null,
   });
-  return withBench(verb, { bucket: place.bucket, direction: "up", memory: "none" }, async (bench) => {
+  return withStoreSession(verb, { bucket: place.bucket, direction: "up", memory: "none" }, async (bench) => {
     const { directions, rounds, seed } = wishes;
     const id = randomUUID();
     const engines = [...found.keys()];
@@ -78,7 +78,10 @@ async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
 const CLEAN_UP_MS = 20_000;
 
 /** Leaves nothing in the bucket, also after a signal; what stays all the same is said. Never throws. */
-async function tidyUp({ terminal }: Verb, about: { bench: Bench; folder: string; place: StorePlace }): Promise<void> {
+async function tidyUp(
+  { terminal }: Verb,
+  about: { bench: StoreSession; folder: string; place: StorePlace },
+): Promise<void> {
   const { bench, folder, place } = about;
   const say = (left: string, fault: Fault | null) => {
     const why = fault === null ? "" : ` ${sentenceOf(fault.toData())}`;

@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 import { readObjectSum } from "#storage/checksums/crc32.ts";
-import { FAR_MS, withBench, type Bench } from "../store-session/store-session.ts";
+import { FAR_MS, withStoreSession, type StoreSession } from "../store-session/store-session.ts";
 import { headObject, partBytesOf, type ObjectHead } from "../object-copy/requests/head.ts";
 import { createPartsDigest, createWholeDigest, type PartDigest } from "../object-copy/requests/part-digest.ts";
 import { piecesWithin, readPieces } from "../object-copy/requests/read-range.ts";
@@ -20,19 +20,19 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
   const { key } = from;
   if (key === "" || key.endsWith("/"))
     throw usage(`s3://${from.bucket}/${key}`, "it names no object; stdout takes one");
-  return withBench(verb, { bucket: from.bucket, direction: "down", isHeld: true }, async (bench) => {
-    const head = await headObject(bench, { key, signal });
+  return withStoreSession(verb, { bucket: from.bucket, direction: "down", isHeld: true }, async (storeSession) => {
+    const head = await headObject(storeSession, { key, signal });
     const offset = config.size("offset") ?? 0;
     if (offset > head.sizeBytes) {
       throw usage(`--offset ${offset}`, `the object has ${formatBytes(head.sizeBytes)} (${head.sizeBytes} bytes)`);
     }
     const length = Math.min(config.size("count") ?? Infinity, head.sizeBytes - offset);
-    const { gate, wire } = bench.engine;
+    const { semaphore, httpClient } = storeSession.engine;
     // Where answers take long, the next piece stands in line already when a connection is done with one.
-    const wanted = (wire.rttMs() ?? 0) >= FAR_MS ? 2 * gate.width : gate.width;
+    const wanted = (httpClient.rttMs() ?? 0) >= FAR_MS ? 2 * semaphore.width : semaphore.width;
     const ahead = piecesWithin(config.size("memory") ?? 0, wanted);
-    const known = length === head.sizeBytes ? await expectedOf(bench, { head, key, signal }) : null;
-    for await (const piece of readPieces(bench, { key, etag: head.etag, offset, length, ahead, signal })) {
+    const known = length === head.sizeBytes ? await expectedOf(storeSession, { head, key, signal }) : null;
+    for await (const piece of readPieces(storeSession, { key, etag: head.etag, offset, length, ahead, signal })) {
       known?.digest.add(piece);
       await verb.output(piece);
     }
@@ -45,14 +45,14 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
 
 /** The sum that the store keeps of the object, and what computes it; null where it keeps none, or of parts of unknown length. */
 async function expectedOf(
-  bench: Bench,
+  storeSession: StoreSession,
   about: { head: ObjectHead; key: string; signal: AbortSignal },
 ): Promise<{ sum: string; digest: PartDigest } | null> {
   const { head, key, signal } = about;
   const known = head.crc32 === null ? null : readObjectSum(head.crc32);
   if (head.crc32 === null || known === null) return null;
   if (known.partCount === null) return { sum: head.crc32, digest: createWholeDigest("crc32") };
-  const partBytes = await partBytesOf(bench, { key, signal });
+  const partBytes = await partBytesOf(storeSession, { key, signal });
   if (partBytes === null || Math.ceil(head.sizeBytes / partBytes) !== known.partCount) return null;
   return { sum: head.crc32, digest: createPartsDigest("crc32", partBytes) };
 }

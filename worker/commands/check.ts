@@ -26,7 +26,7 @@ export function check(verb: Verb): Promise<number> {
   const { config, signal, terminal } = verb;
   const [isDownload, isSizeOnly] = [config.isOn("download"), config.isOn("size-only")];
   if (isDownload && isSizeOnly) throw usage("--download", "it contradicts --size-only");
-  return withSides(verb, ends, async ({ from, to, benches }) => {
+  return withSides(verb, ends, async ({ from, to, storeSessions }) => {
     const counts: Record<State, number> = { same: 0, onlySource: 0, onlyTarget: 0, differs: 0, unknown: 0 };
     const failures: Failure[] = [...from.failures, ...to.failures];
     const tell = (state: State, { relative }: Entry) => {
@@ -42,7 +42,7 @@ export function check(verb: Verb): Promise<number> {
           ? pair.from.sizeBytes === pair.to.sizeBytes
             ? "same"
             : "differs"
-          : await judge({ ...pair, benches, signal });
+          : await judge({ ...pair, storeSessions, signal });
         tell(verdict, pair.from);
       } catch (error) {
         if (signal.aborted || (isFault(error) && error.retry !== "never")) throw error;

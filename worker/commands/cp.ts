@@ -13,7 +13,7 @@ import { foundFile } from "../object-copy/listing/walk.ts";
 import { createEarlyRanges } from "../transfer/download/speculative-ranges.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
 import type { ScratchFile } from "../object-copy/listing/scratch-file.ts";
-import { warmAll, withBench, type Bench } from "../store-session/store-session.ts";
+import { warmAll, withStoreSession, type StoreSession } from "../store-session/store-session.ts";
 import { writeObject } from "./cat.ts";
 import { readFiles, readObjects, type Failure } from "../object-copy/listing/entries.ts";
 import type { Entry, FileEntry, ObjectEntry } from "../object-copy/listing/entry.ts";
@@ -83,8 +83,8 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
     const planned = mapRows<FileEntry, Planned>(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
     return sayPlan(verb, { planned, failures, leftOut });
   }
-  return withBench(verb, { bucket: to.bucket, direction: "up" }, (bench) =>
-    sendEntries(verb, bench, { ...ends, failures, leftOut, entries, keyOf }),
+  return withStoreSession(verb, { bucket: to.bucket, direction: "up" }, (storeSession) =>
+    sendEntries(verb, storeSession, { ...ends, failures, leftOut, entries, keyOf }),
   );
 }
 
@@ -96,15 +96,15 @@ const oneFile = (path: string, stats: BigIntStats): FileEntry => ({
 function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>): Promise<number> {
   const { from, to } = ends;
   const filter = readFilter(verb.config, Date.now());
-  return withBench(verb, { bucket: from.bucket, direction: "down" }, async (bench) => {
-    const ranges = createEarlyRanges(bench.engine, { key: from.key, signal: verb.signal });
+  return withStoreSession(verb, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
+    const ranges = createEarlyRanges(storeSession.engine, { key: from.key, signal: verb.signal });
     // Only a key can be one object.
     const mayBeOne = from.key !== "" && !from.key.endsWith("/") && !isDry(verb);
-    warmAll(bench, mayBeOne ? ranges.begin : undefined);
-    const early = createEarlyFetches(bench.engine, verb.signal);
+    warmAll(storeSession, mayBeOne ? ranges.begin : undefined);
+    const early = createEarlyFetches(storeSession.engine, verb.signal);
     try {
       const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
-      const found = await findSources(bench, { from, filter, scratch, signal: verb.signal, ...onTaken });
+      const found = await findSources(storeSession, { from, filter, scratch, signal: verb.signal, ...onTaken });
       if (!found.isOne) ranges.drop();
       const { failures, leftOut } = found;
       const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
@@ -116,7 +116,7 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
         const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, pathOf(entry)]);
         return sayPlan(verb, { planned, failures, leftOut });
       }
-      return await fetchEntries(verb, bench, { ...ends, failures, leftOut, entries, pathOf, early, ranges });
+      return await fetchEntries(verb, storeSession, { ...ends, failures, leftOut, entries, pathOf, early, ranges });
     } finally {
       ranges.drop();
       early.drop();
@@ -136,7 +136,7 @@ function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlac
   const { from, to } = ends;
   const filter = readFilter(verb.config, Date.now());
   const { signal } = verb;
-  return withBench(verb, { bucket: from.bucket, direction: "within" }, async (source) => {
+  return withStoreSession(verb, { bucket: from.bucket, direction: "within" }, async (source) => {
     const { isOne, failures, leftOut, ...found } = await findSources(source, { from, filter, scratch, signal });
     const { entries, keyOf } = isOne
       ? { entries: found.entries, keyOf: () => keyForFile(to, from.key) }
@@ -149,15 +149,15 @@ function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlac
       const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
       return sayPlan(verb, { planned, failures, leftOut });
     }
-    return withBench(verb, { bucket: to.bucket, direction: "within" }, (bench) =>
-      copyEntries(verb, bench, { ...ends, failures, leftOut, entries, keyOf }),
+    return withStoreSession(verb, { bucket: to.bucket, direction: "within" }, (storeSession) =>
+      copyEntries(verb, storeSession, { ...ends, failures, leftOut, entries, keyOf }),
     );
   });
 }
 
 /** One object of exactly this key, or else everything below it as a folder. Faults: NO_SUCH_KEY when there is neither. */
 async function findSources(
-  bench: Bench,
+  storeSession: StoreSession,
   about: {
     from: StorePlace;
     filter: Filter;
@@ -167,7 +167,8 @@ async function findSources(
   },
 ): Promise<{ isOne: boolean; entries: Rows<ObjectEntry>; failures: Failure[]; leftOut: readonly LeftOut[] }> {
   const { from, signal, ...rest } = about;
-  const head = from.key === "" || from.key.endsWith("/") ? null : await findObject(bench, { key: from.key, signal });
+  const head =
+    from.key === "" || from.key.endsWith("/") ? null : await findObject(storeSession, { key: from.key, signal });
   if (head !== null) {
     const { sizeBytes, modifiedAtMs, etag, isOpaque } = head;
     const sum = head.crc32 === null ? null : readObjectSum(head.crc32);
@@ -182,7 +183,7 @@ async function findSources(
     };
     return { isOne: true, entries: [entry], failures: [], leftOut: [] };
   }
-  const found = await readObjects(bench, { prefix: prefixForFolder(from), signal, ...rest });
+  const found = await readObjects(storeSession, { prefix: prefixForFolder(from), signal, ...rest });
   const { taken, failures, leftOut } = found;
   if (taken.length > 0 || failures.length > 0) return { isOne: false, entries: taken, failures, leftOut };
   const detail = found.all.length === 0 ? {} : { detail: "the filters leave nothing of what is below it" };

@@ -9,7 +9,7 @@ import type { ByteSource } from "#storage/inspect/source.ts";
 import { parseAddress } from "../command-line/address.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
 import { openBeside, sourceOfFile } from "../base/file-source.ts";
-import { withBench } from "../store-session/store-session.ts";
+import { withStoreSession } from "../store-session/store-session.ts";
 import { headObject } from "../object-copy/requests/head.ts";
 import { readPieces } from "../object-copy/requests/read-range.ts";
 import { shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
@@ -55,16 +55,23 @@ async function inspectLocal(inspector: Inspector, path: string): Promise<FileIns
 }
 
 const inspectStored = (inspector: Inspector, verb: Verb, place: StorePlace): Promise<FileInspection> =>
-  withBench(verb, { bucket: place.bucket, direction: "down" }, async (bench) => {
+  withStoreSession(verb, { bucket: place.bucket, direction: "down" }, async (storeSession) => {
     const { signal } = verb;
     const openKey = async (key: string): Promise<ByteSource> => {
-      const head = await headObject(bench, { key, signal });
+      const head = await headObject(storeSession, { key, signal });
       return {
         sizeBytes: head.sizeBytes,
         read: async (offset, length) => {
           const bytes = Buffer.allocUnsafeSlow(length);
           let at = 0;
-          for await (const piece of readPieces(bench, { key, etag: head.etag, offset, length, ahead: 2, signal }))
+          for await (const piece of readPieces(storeSession, {
+            key,
+            etag: head.etag,
+            offset,
+            length,
+            ahead: 2,
+            signal,
+          }))
             at += piece.copy(bytes, at);
           return bytes;
         },

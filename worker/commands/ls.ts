@@ -5,7 +5,7 @@ import { faultOfAnswer } from "#storage/answers/faults.ts";
 import { childrenOf, parseXml, textOf } from "#storage/answers/xml.ts";
 import { listPages } from "../object-copy/listing/list-objects.ts";
 import { askStore } from "../object-copy/requests/ask-store.ts";
-import { withBench, type Bench } from "../store-session/store-session.ts";
+import { withStoreSession, type StoreSession } from "../store-session/store-session.ts";
 import { unreadableKey, type Failure } from "../object-copy/listing/entries.ts";
 import { readFilter } from "../object-copy/listing/filter.ts";
 import { sayFailures } from "../object-copy/follow.ts";
@@ -19,10 +19,12 @@ import { onePlace, shownName, shownPlace, type StorePlace, type Verb } from "../
  */
 export async function list(verb: Verb): Promise<number> {
   if (verb.operands.length === 0) {
-    return withBench(verb, { bucket: "", direction: "down" }, (bench) => listBuckets(verb, bench));
+    return withStoreSession(verb, { bucket: "", direction: "down" }, (storeSession) => listBuckets(verb, storeSession));
   }
   const place = onePlace(verb, "ls");
-  return withBench(verb, { bucket: place.bucket, direction: "down" }, (bench) => listPlace(verb, { bench, place }));
+  return withStoreSession(verb, { bucket: place.bucket, direction: "down" }, (storeSession) =>
+    listPlace(verb, { storeSession, place }),
+  );
 }
 
 interface Row {
@@ -36,8 +38,8 @@ const writeRows = async (verb: Verb, rows: readonly Row[]): Promise<void> => {
   await verb.output(Buffer.from(`${lines.join("\n")}\n`));
 };
 
-async function listPlace(verb: Verb, about: { bench: Bench; place: StorePlace }): Promise<number> {
-  const { bench, place } = about;
+async function listPlace(verb: Verb, about: { storeSession: StoreSession; place: StorePlace }): Promise<number> {
+  const { storeSession, place } = about;
   const { config, signal, terminal } = verb;
   const filter = readFilter(config, Date.now());
   // Names are shown from the last folder of the prefix on.
@@ -45,7 +47,7 @@ async function listPlace(verb: Verb, about: { bench: Bench; place: StorePlace })
   const recursive = config.isOn("recursive");
   let [objects, sizeBytes, met] = [0, 0, 0];
   const failures: Failure[] = [];
-  const pages = listPages(bench, { prefix: place.key, signal, ...(recursive ? {} : { delimiter: "/" }) });
+  const pages = listPages(storeSession, { prefix: place.key, signal, ...(recursive ? {} : { delimiter: "/" }) });
   for await (const page of pages) {
     met += page.objects.length + page.folders.length + page.unreadable.length;
     failures.push(...page.unreadable.map(unreadableKey));
@@ -75,9 +77,13 @@ const dateOf = (epochMs: number | null): string => (isoOf(epochMs) ?? "").slice(
 const rowOf = (row: { date: string; size: string; name: string }): string =>
   `${row.date.padEnd(19)}  ${row.size.padStart(15)}  ${shownName(row.name)}`;
 
-async function listBuckets(verb: Verb, bench: Bench): Promise<number> {
+async function listBuckets(verb: Verb, storeSession: StoreSession): Promise<number> {
   const { signal, terminal } = verb;
-  const buckets = await askStore(bench, { op: "ListBuckets", method: "GET", at: "service", signal }, readBuckets);
+  const buckets = await askStore(
+    storeSession,
+    { op: "ListBuckets", method: "GET", at: "service", signal },
+    readBuckets,
+  );
   await writeRows(
     verb,
     buckets.map(({ name, createdAtMs }) => ({

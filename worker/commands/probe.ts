@@ -7,7 +7,7 @@ import { systemClock } from "../base/clock.ts";
 import { probeLink, type ProbeParts, type ProbeResult } from "../probe/probe.ts";
 import { probeFacts, probeLines } from "../probe/messages.ts";
 import { readProbeWishes } from "../probe/options.ts";
-import { withBench } from "../store-session/store-session.ts";
+import { withStoreSession } from "../store-session/store-session.ts";
 import { onePlace, type Verb } from "../command-line/verb.ts";
 
 /**
@@ -25,8 +25,8 @@ function probePlace(verb: Verb): Promise<ProbeResult> {
   const { bucket, key } = onePlace(verb, "probe");
   const { signal, config } = verb;
   const prefix = key === "" ? "" : prefixForFolder({ key });
-  return withBench(verb, { bucket, direction: "up" }, (up) =>
-    withBench(verb, { bucket, direction: "down" }, (down) => {
+  return withStoreSession(verb, { bucket, direction: "up" }, (up) =>
+    withStoreSession(verb, { bucket, direction: "down" }, (down) => {
       const parts: ProbeParts = {
         ...readProbeWishes(config),
         engines: { up: up.engine, down: down.engine },

@@ -3,7 +3,7 @@ import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { prefixForFolder } from "../command-line/address.ts";
 import { listPages } from "../object-copy/listing/list-objects.ts";
 import { Spool } from "../object-copy/listing/spool.ts";
-import { withBench, type Bench } from "../store-session/store-session.ts";
+import { withStoreSession, type StoreSession } from "../store-session/store-session.ts";
 import { deleteObject, deleteObjects } from "../object-copy/requests/delete-objects.ts";
 import { unreadableKey, type Failure } from "../object-copy/listing/entries.ts";
 import type { ObjectEntry } from "../object-copy/listing/entry.ts";
@@ -21,21 +21,21 @@ import { withScratch } from "../object-copy/listing/with-scratch.ts";
  */
 export async function remove(verb: Verb): Promise<number> {
   const place = onePlace(verb, "rm");
-  return withBench(verb, { bucket: place.bucket, direction: "up" }, (bench) => {
-    if (verb.config.isOn("recursive")) return removeBelow(verb, { bench, place });
-    if (place.key === "" || place.key.endsWith("/")) return refuseFolder(verb, { bench, place });
-    return removeOne(verb, { bench, place });
+  return withStoreSession(verb, { bucket: place.bucket, direction: "up" }, (storeSession) => {
+    if (verb.config.isOn("recursive")) return removeBelow(verb, { storeSession, place });
+    if (place.key === "" || place.key.endsWith("/")) return refuseFolder(verb, { storeSession, place });
+    return removeOne(verb, { storeSession, place });
   });
 }
 
 interface About {
-  bench: Bench;
+  storeSession: StoreSession;
   place: StorePlace;
 }
 
-async function refuseFolder(verb: Verb, { bench, place }: About): Promise<never> {
+async function refuseFolder(verb: Verb, { storeSession, place }: About): Promise<never> {
   let [found, bytes] = [0, 0];
-  for await (const { objects } of listPages(bench, { prefix: place.key, signal: verb.signal })) {
+  for await (const { objects } of listPages(storeSession, { prefix: place.key, signal: verb.signal })) {
     found += objects.length;
     bytes += bytesOf(objects);
   }
@@ -46,16 +46,16 @@ async function refuseFolder(verb: Verb, { bench, place }: About): Promise<never>
 const bytesOf = (objects: readonly { sizeBytes: number }[]): number =>
   objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 
-async function removeOne(verb: Verb, { bench, place }: About): Promise<number> {
+async function removeOne(verb: Verb, { storeSession, place }: About): Promise<number> {
   const { signal, terminal } = verb;
   const { key } = place;
-  const found = await findObject(bench, { key, signal });
+  const found = await findObject(storeSession, { key, signal });
   if (found === null) throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace(place) });
   if (verb.config.isOn("dry-run")) {
     sayWould(verb, { key, sizeBytes: found.sizeBytes });
     return EXIT.ok;
   }
-  await deleteObject(bench, { key, signal });
+  await deleteObject(storeSession, { key, signal });
   terminal.result(`deleted  ${shownName(key)}`, { type: "deleted", key });
   return EXIT.ok;
 }
@@ -68,7 +68,7 @@ const sayWould = ({ terminal }: Verb, object: { key: string; sizeBytes: number }
     bytes: object.sizeBytes,
   });
 
-const removeBelow = (verb: Verb, { bench, place }: About): Promise<number> =>
+const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number> =>
   withScratch(verb, async (scratch) => {
     const { signal, terminal, config } = verb;
     const filter = readFilter(config, Date.now());
@@ -76,7 +76,7 @@ const removeBelow = (verb: Verb, { bench, place }: About): Promise<number> =>
     const objects = new Spool(objectForm, scratch);
     const failures: Failure[] = [];
     let listed = 0;
-    for await (const page of listPages(bench, { prefix, signal })) {
+    for await (const page of listPages(storeSession, { prefix, signal })) {
       listed += page.objects.length + page.unreadable.length;
       failures.push(...page.unreadable.map(unreadableKey));
       for (const object of page.objects) {
@@ -101,7 +101,7 @@ const removeBelow = (verb: Verb, { bench, place }: About): Promise<number> =>
         () => ({ type: "progress", deleted: count, of: objects.length }),
       );
     };
-    failures.push(...(await deleteObjects(bench, { objects, signal, onDeleted })));
+    failures.push(...(await deleteObjects(storeSession, { objects, signal, onDeleted })));
     const failed = sayFailures(verb, failures);
     terminal.result(`deleted  ${formatCount(count)} objects, ${formatBytes(bytes)}`, {
       type: "done",

@@ -54,7 +54,8 @@ export function sync(verb: Verb): Promise<number> {
     }
     // What a name of SRC could not become, or what was not seen of it, is no reason to keep what SRC certainly does not have.
     const before = failures.length;
-    const remove = (entries: Rows<Entry>) => removeExtra(verb, { to: ends.to, bench: sides.benches.to, entries });
+    const remove = (entries: Rows<Entry>) =>
+      removeExtra(verb, { to: ends.to, storeSession: sides.storeSessions.to, entries });
     const made = first.length === 0 ? EXIT.ok : await remove(first);
     if (toCopy.length === 0) tellLeftOut(verb, leftOut);
     const code = (toCopy.length === 0 ? sayFailures(verb, failures) : await move()) || made;
@@ -92,8 +93,8 @@ async function copiesOf(
   await forEachOf(paired.both, WIDTH, async (pair) => {
     try {
       if (pair.from.sizeBytes === pair.to.sizeBytes) {
-        if (sizeOnly || (!always && isUntouched(pair, sides.benches.to?.aheadMs() ?? 0))) return;
-        if ((await compareContent({ ...pair, benches: sides.benches, signal })) === "same") return;
+        if (sizeOnly || (!always && isUntouched(pair, sides.storeSessions.to?.aheadMs() ?? 0))) return;
+        if ((await compareContent({ ...pair, storeSessions: sides.storeSessions, signal })) === "same") return;
       }
       copies.add(pair.from);
     } catch (error) {
@@ -142,9 +143,9 @@ async function placed(
 ): Promise<{ toCopy: Rows<Entry>; move: () => Promise<number> }> {
   const { sides, found, failures } = about;
   const { from, to } = about.ends;
-  const { benches } = sides;
+  const { storeSessions } = sides;
   const { leftOut } = sides.from;
-  const [source, target] = [benches.from, benches.to];
+  const [source, target] = [storeSessions.from, storeSessions.to];
   if (from.kind === "local" && to.kind === "store" && target !== null) {
     const { entries, keyOf } = placeAsKeys(to, mapRows(found, asFile), failures);
     return {

@@ -5,7 +5,7 @@ import { isEnded, mayMove, TRANSFER_WISHES } from "#protocol/wire/transfer.ts";
 import { jitter } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import type { CommandMemory } from "../hub-link/command-memory.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import { progressOf, type Moving } from "./progress-of.ts";
@@ -14,7 +14,7 @@ import { progressOf, type Moving } from "./progress-of.ts";
  * Runs commands that move data, one at a time in the order of acceptance, and resumes them after a kill. The caller supplies
  * the work. When a command may begin, how a failure is handled and how people control it is the same for all kinds.
  */
-export interface Turns {
+export interface JobRunner {
   /** Runs until the signal fires. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
   run(): Promise<void>;
   /** Tells that there is a new command, or that a waiting one may begin now. */
@@ -25,19 +25,19 @@ export interface Turns {
 }
 
 /** Progress and findings of the running command. */
-export interface Turn {
-  tally: Tally | null;
+export interface RunningJob {
+  counters: ProgressCounters | null;
   damage: DamageReport | null;
 }
 
 export interface End {
   to: "done" | "failed" | "cancelled";
   fault: Fault | null;
-  tally: Tally | null;
+  counters: ProgressCounters | null;
   damage: DamageReport | null;
 }
 
-export interface TurnParts<Item extends Moving> {
+export interface JobRunnerParts<Item extends Moving> {
   memory: CommandMemory;
   clock: Clock;
   signal: AbortSignal;
@@ -48,8 +48,8 @@ export interface TurnParts<Item extends Moving> {
   /** Interval (ms) of asking `mayGo` for the running command, which stops on false; null: not asked once it runs. */
   lookMs: number | null;
   onStart(item: Item): void;
-  /** Does the work of a command until it is done or the signal fires, and updates `turn` as it goes. Returns null on success. */
-  work(item: Item, about: { engine: Engine; turn: Turn; signal: AbortSignal }): Promise<Fault | null>;
+  /** Does the work of a command until it is done or the signal fires, and updates `running` as it goes. Returns null on success. */
+  work(item: Item, about: { engine: Engine; running: RunningJob; signal: AbortSignal }): Promise<Fault | null>;
   /** Removes the remains of an unfinished command. */
   clear(item: Item): Promise<void>;
   end(item: Item, how: End): Promise<void>;
@@ -59,19 +59,19 @@ export interface TurnParts<Item extends Moving> {
 
 const IDLE_MS = 10_000;
 
-export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns {
+export function createJobRunner<Item extends Moving>(parts: JobRunnerParts<Item>): JobRunner {
   const { memory, clock, signal, items, mayGo, lookMs } = parts;
-  const state: { active: (Turn & { id: string; stop: AbortController }) | null; tries: number } = {
+  const state: { active: (RunningJob & { id: string; stop: AbortController }) | null; tries: number } = {
     active: null,
     tries: 0,
   };
-  let bell: (() => void) | null = null;
-  const ring = () => bell?.();
+  let wakeUp: (() => void) | null = null;
+  const ring = () => wakeUp?.();
 
   const carryOut = async (item: Item, engine: Engine) => {
     const { command } = item;
-    const turn = { id: command.id, tally: null, damage: null, stop: new AbortController() };
-    state.active = turn;
+    const running = { id: command.id, counters: null, damage: null, stop: new AbortController() };
+    state.active = running;
     await memory.setState(command.id, "running", null);
     parts.onStart(item);
     const yielding = new AbortController();
@@ -79,13 +79,18 @@ export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns 
       if (!mayGo(item)) yielding.abort(new Fault("CANCELLED"));
     };
     const looking = lookMs === null ? undefined : setInterval(look, lookMs);
-    const until = AbortSignal.any([turn.stop.signal, yielding.signal, signal]);
+    const until = AbortSignal.any([running.stop.signal, yielding.signal, signal]);
     try {
-      const fault = await parts.work(item, { engine, turn, signal: until });
-      await parts.end(item, { to: fault === null ? "done" : "failed", fault, tally: turn.tally, damage: turn.damage });
+      const fault = await parts.work(item, { engine, running, signal: until });
+      await parts.end(item, {
+        to: fault === null ? "done" : "failed",
+        fault,
+        counters: running.counters,
+        damage: running.damage,
+      });
       state.tries = 0;
     } catch (error) {
-      if (signal.aborted || turn.stop.signal.aborted) return;
+      if (signal.aborted || running.stop.signal.aborted) return;
       if (yielding.signal.aborted) return await memory.setState(command.id, "waiting", null);
       const fault = toFault(error, { op: command.kind, subject: subjectOf(item) });
       if (isFatal(fault)) throw fault;
@@ -95,14 +100,14 @@ export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns 
         return;
       }
       await parts.clear(item).catch(() => undefined);
-      await parts.end(item, { to: "failed", fault, tally: turn.tally, damage: turn.damage });
+      await parts.end(item, { to: "failed", fault, counters: running.counters, damage: running.damage });
     } finally {
       clearInterval(looking);
       state.active = null;
     }
   };
 
-  const steer: Turns["steer"] = async (transferId, wish) => {
+  const steer: JobRunner["steer"] = async (transferId, wish) => {
     const item = items().find(({ command }) => command.transferId === transferId);
     if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
     const { to } = TRANSFER_WISHES[wish];
@@ -117,7 +122,7 @@ export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns 
     if (isEnded(item.state) && mine !== null) throw refuse();
     if (to === "cancelled") {
       await parts.clear(item);
-      await parts.end(item, { to, fault: new Fault("CANCELLED"), tally: mine?.tally ?? null, damage: null });
+      await parts.end(item, { to, fault: new Fault("CANCELLED"), counters: mine?.counters ?? null, damage: null });
     }
     ring();
   };
@@ -135,19 +140,19 @@ export function createTurns<Item extends Moving>(parts: TurnParts<Item>): Turns 
           continue;
         }
         const woken = new Promise<void>((resolve) => {
-          bell = resolve;
+          wakeUp = resolve;
         });
         // Nothing signals when `mayGo` becomes true, so waiting commands are polled.
         const isHeldUp = lookMs !== null && items().some((item) => item.state === "waiting");
         await Promise.race([woken, clock.sleep(isHeldUp ? lookMs * 4 : IDLE_MS, signal).catch(() => undefined)]);
-        bell = null;
+        wakeUp = null;
       }
     },
     progress: () =>
       items()
         .filter((item) => !isEnded(item.state))
         .map((item) =>
-          progressOf(item, state.active?.id === item.command.id ? state.active.tally : null, parts.engine()),
+          progressOf(item, state.active?.id === item.command.id ? state.active.counters : null, parts.engine()),
         ),
   };
 }

@@ -1,7 +1,7 @@
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { measuredOf } from "../transfer/progress/measured-of.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { isOwn, type CommandMemory } from "../hub-link/command-memory.ts";
 import type { Outbox } from "../hub-link/outbox.ts";
 import { directionOf, startedByOf, type Moving } from "./progress-of.ts";
@@ -19,7 +19,11 @@ export interface ReadFrom {
 export async function tellEnd(
   parts: { outbox: Outbox; memory: CommandMemory; engine(): Engine | null },
   item: Moving,
-  { tally, damage, from = null }: { tally: Tally | null; damage: DamageReport | null; from?: ReadFrom | null },
+  {
+    counters,
+    damage,
+    from = null,
+  }: { counters: ProgressCounters | null; damage: DamageReport | null; from?: ReadFrom | null },
 ): Promise<void> {
   const { command, state, fault } = item;
   if (state !== "done" && state !== "failed" && state !== "cancelled") return;
@@ -29,7 +33,7 @@ export async function tellEnd(
   const engine = parts.engine();
   // Other directions pause on purpose, so their rates say nothing about the link.
   const measured =
-    direction === "download" ? measuredOf(tally, { engine, partBytes: tally?.largestPartBytes ?? null }) : null;
+    direction === "download" ? measuredOf(counters, { engine, partBytes: counters?.largestPartBytes ?? null }) : null;
   await parts.outbox.add({
     type: "transfer-ended",
     transferId: command.transferId,
@@ -38,12 +42,12 @@ export async function tellEnd(
     checkpointId: command.checkpointId,
     run: command.run,
     step: command.step,
-    bytes: tally?.bytesTotal ?? 0,
-    files: tally?.filesTotal ?? 0,
-    sentBytes: tally?.sentBytes ?? 0,
+    bytes: counters?.bytesTotal ?? 0,
+    files: counters?.filesTotal ?? 0,
+    sentBytes: counters?.sentBytes ?? 0,
     startedAt: Math.round(item.at),
-    retries: tally?.retries ?? 0,
-    connections: engine?.gate.width ?? 0,
+    retries: counters?.retries ?? 0,
+    connections: engine?.semaphore.width ?? 0,
     startedBy: startedByOf(command),
     fault,
     ...(damage === null ? {} : { damage }),

@@ -20,13 +20,13 @@ const FRESH_MS = 24 * 60 * 60 * 1000;
 export async function learnFrom(
   memory: Memory,
   key: LearnedKey,
-  about: { engine: Pick<Engine, "helm" | "wire" | "store">; wasFree: boolean; wallNowMs: number },
+  about: { engine: Pick<Engine, "controller" | "httpClient" | "store">; wasFree: boolean; wallNowMs: number },
 ): Promise<void> {
   const { engine, wasFree, wallNowMs } = about;
-  const best = wasFree ? engine.helm.best() : null;
+  const best = wasFree ? engine.controller.best() : null;
   if (best !== null) {
     const { width: connections, bytesPerSecond } = best;
-    await memory.learn(key, { connections, bytesPerSecond, baseRttMs: engine.wire.rttMs() });
+    await memory.learn(key, { connections, bytesPerSecond, baseRttMs: engine.httpClient.rttMs() });
   }
   const found = engine.store.found(wallNowMs);
   const kept = memory.recallChecksum(key);

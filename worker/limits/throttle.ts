@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { createBell, type Bell } from "../base/wakeable-sleep.ts";
+import { createWakeableSleep, type WakeableSleep } from "../base/wakeable-sleep.ts";
 import { systemClock, type Clock } from "../base/clock.ts";
 import type { Limiter } from "../transfer/concurrency/limiter.ts";
 import type { Meter } from "../transfer/progress/meter.ts";
@@ -70,7 +70,7 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
   const { limits, state, onChange, clock = systemClock, wallNow = Date.now, probe = probeRtt } = options;
   const stop = new AbortController();
   const set = timetablesOf(state === null ? NOTHING_SET : await readSetLimits(state));
-  const bells = new Set<Bell>();
+  const wakeables = new Set<WakeableSleep>();
   const now = (direction: Direction) => rateAt(set[direction] ?? limits[direction], wallNow(), limits.wallClock);
   const startedWith = (direction: Direction) => rateAt(limits[direction], wallNow(), limits.wallClock).bytesPerSecond;
   const known = { up: startedWith("up"), down: startedWith("down") };
@@ -85,15 +85,15 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
     if (down !== undefined) set.down = down;
     tell("up");
     tell("down");
-    for (const bell of bells) bell.ring();
+    for (const wakeable of wakeables) wakeable.ring();
   };
   tell("up");
   tell("down");
   if (state !== null) void followFile({ state, clock, signal: stop.signal, onSet: setLimits });
   const follow = async (governed: Governed, signal: AbortSignal) => {
     const { direction, limiter } = governed;
-    const bell = createBell(clock, signal);
-    bells.add(bell);
+    const wakeable = createWakeableSleep(clock, signal);
+    wakeables.add(wakeable);
     const household =
       limits.shareForOthers === null ? null : createHousehold(governed, { clock, probe, share: limits.shareForOthers });
     if (household !== null) limiter.setRate(lesser(now(direction).bytesPerSecond, household.rate()));
@@ -103,10 +103,10 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
       tell(direction);
       limiter.setRate(lesser(bytesPerSecond, household?.rate() ?? 0));
       const waitMs = Math.min(LONGEST_WAIT_MS, changesInMs ?? LONGEST_WAIT_MS);
-      await bell.wait(household === null ? waitMs : Math.min(PROBE_MS, waitMs));
+      await wakeable.wait(household === null ? waitMs : Math.min(PROBE_MS, waitMs));
       if (!signal.aborted) await household?.look();
     }
-    bells.delete(bell);
+    wakeables.delete(wakeable);
   };
   return {
     setLimits,

@@ -7,7 +7,7 @@ import { removeEmptyFolder, unlinkOwned } from "../base/disk/change-disk.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
 import { Spool } from "./listing/spool.ts";
-import type { Bench } from "../store-session/store-session.ts";
+import type { StoreSession } from "../store-session/store-session.ts";
 import { deleteObjects } from "./requests/delete-objects.ts";
 import { placeBelow, type Failure, type Side } from "./listing/entries.ts";
 import type { Entry } from "./listing/entry.ts";
@@ -111,16 +111,16 @@ function said(entries: Rows<Entry>): string {
 /** Removes files of DST and reports how many. Returns the exit code. @throws Faults of the store, CANCELLED */
 export async function removeExtra(
   verb: Verb,
-  about: { to: Address; bench: Bench | null; entries: Rows<Entry> },
+  about: { to: Address; storeSession: StoreSession | null; entries: Rows<Entry> },
 ): Promise<number> {
-  const { to, bench, entries } = about;
+  const { to, storeSession, entries } = about;
   const { terminal, signal } = verb;
   const failures =
     to.kind === "local"
       ? await removeFiles(to.path, { entries, signal })
-      : bench === null
+      : storeSession === null
         ? []
-        : await deleteObjects(bench, {
+        : await deleteObjects(storeSession, {
             objects: mapRows(entries, asObject),
             signal,
             onDeleted: () => undefined,

@@ -13,7 +13,11 @@ import { createFolderSyncs } from "../base/journal.ts";
 import { openReceiveJournal, type ReceiveMemory } from "../transfer/download/receive-file.ts";
 import type { Piece } from "../transfer/download/piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
-import { createTally, type PartState, type Tally } from "../transfer/progress/transfer-progress.ts";
+import {
+  createProgressCounters,
+  type PartState,
+  type ProgressCounters,
+} from "../transfer/progress/transfer-progress.ts";
 import { mapRows, pickRows, placesOf, type Rows } from "../base/rows.ts";
 import { assertRoom } from "../base/room.ts";
 import type { EarlyFetches } from "./fetch-early.ts";
@@ -65,7 +69,7 @@ export interface DownloadJob<F extends FileToDownload> {
   /** Largest object of which MD5 is computed; a default limit when left out. */
   mostMd5Bytes?: number;
   signal: AbortSignal;
-  onStart(tally: Tally): void;
+  onStart(counters: ProgressCounters): void;
   /** Called when a file has its final name. */
   onLanded?(file: F, path: string): Promise<void>;
   /** Decides about a file that failed; when left out, the first failure ends the job. */
@@ -89,7 +93,10 @@ interface Plan {
  * Fetches objects to files. A file gets its final name by a rename, after it is complete and was compared with the checksum
  * that the store has of it, if any. @throws Fault NO_SUCH_KEY, NO_SPACE, and those of `receiveVerified`
  */
-export async function downloadFiles<F extends FileToDownload>(engine: Engine, job: DownloadJob<F>): Promise<Tally> {
+export async function downloadFiles<F extends FileToDownload>(
+  engine: Engine,
+  job: DownloadJob<F>,
+): Promise<ProgressCounters> {
   const { clock } = engine.retrier;
   const patience = createPatience(clock);
   const planner = createPlanner(engine, job);
@@ -109,20 +116,20 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
     const { sizeBytes, pieces } = planOf(file);
     return { path: file.key, sizeBytes, partCount: pieces.length };
   };
-  const tally = createTally(mapRows(files, counted), clock.now);
+  const counters = createProgressCounters(mapRows(files, counted), clock.now);
   const memory = await openReceiveJournal(job.journalPath);
   try {
     const folders = createFolders();
     const first = files.at(0);
     if (first !== undefined) {
       const folder = await folders.near(dirname(job.pathOf(first)));
-      await assertRoom(folder, tally.bytesTotal - staged(job, plans, memory));
+      await assertRoom(folder, counters.bytesTotal - staged(job, plans, memory));
     }
-    job.onStart(tally);
+    job.onStart(counters);
     await forEachFile(files, { isSmall, direction: "down" }, (file, fileIndex) =>
       orElse(file, async () => {
         const one = { key: file.key, path: job.pathOf(file), plan: planOf(file), fileIndex };
-        tally.fileDone(await downloadOne(engine, { job, planner, folders, one, memory, patience, tally }));
+        counters.fileDone(await downloadOne(engine, { job, planner, folders, one, memory, patience, counters }));
         await job.onLanded?.(file, one.path);
       }),
     );
@@ -132,7 +139,7 @@ export async function downloadFiles<F extends FileToDownload>(engine: Engine, jo
   }
   // After a failure the journal stays, so that the next try continues from the bytes already fetched.
   await (hasFailed ? memory.close() : memory.remove());
-  return tally;
+  return counters;
 }
 
 interface Plans<F> {
@@ -236,10 +243,10 @@ async function downloadOne(
     one: { key: string; path: string; plan: Plan; fileIndex: number };
     memory: ReceiveMemory;
     patience: Patience;
-    tally: Tally;
+    counters: ProgressCounters;
   },
 ): Promise<"verified" | "unverified"> {
-  const { job, planner, folders, one, memory, patience, tally } = about;
+  const { job, planner, folders, one, memory, patience, counters } = about;
   const { key, path, fileIndex } = one;
   const { expected, sizeBytes, pieces } = one.plan;
   const folder = dirname(path);
@@ -249,10 +256,10 @@ async function downloadOne(
   const watch = {
     signal: job.signal,
     patience,
-    onMoved: tally.moved,
+    onMoved: counters.moved,
     onPiece: (piece: Piece, state: PartState) =>
-      tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
-    onRetry: tally.retried,
+      counters.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
+    onRetry: counters.retried,
     ...(job.ranges === undefined ? {} : { early: job.ranges }),
   };
   const [piece] = pieces;

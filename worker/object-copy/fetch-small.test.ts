@@ -33,7 +33,7 @@ test("one of the last that does not arrive is asked for a second time, and its b
   await store.arm({ op: "GetObject", times: 1, action: { kind: "stall", side: "response", afterBytes: 20_000 } });
   // Without a second try it would fail when the store has been silent for too long.
   expect(await fetched()).toEqual({ movedBytes: content.length, isRight: true });
-  expect(engine.gate.held).toBe(0);
+  expect(engine.semaphore.held).toBe(0);
 });
 
 test("it comes with the sum that the store keeps of it", async () => {

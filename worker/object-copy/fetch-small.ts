@@ -10,7 +10,7 @@ import { callStore, type Call, type Engine } from "../transfer/engine.ts";
 import type { Sink } from "../transfer/http/http-client.ts";
 import { isSmallFor, smallBuffersOf } from "../transfer/memory/small-buffer-pool.ts";
 import { pay, type Lane } from "../transfer/concurrency/limiter.ts";
-import { createPins } from "../transfer/download/etag-guard.ts";
+import { createEtagGuard } from "../transfer/download/etag-guard.ts";
 import type { Piece } from "../transfer/download/piece.ts";
 import { operationOf } from "../transfer/store-session/sign-ahead.ts";
 import { sumBytes } from "../base/sum-bytes.ts";
@@ -51,7 +51,7 @@ export function fetchSmall(
   piece: Piece,
   about: Attempt & { isWanted?(): boolean },
 ): Promise<Fetched | null> {
-  return engine.gate.run({ signal: about.signal, size: "small" }, () =>
+  return engine.semaphore.run({ signal: about.signal, size: "small" }, () =>
     about.isWanted?.() === false ? NOT_WANTED : new Fetching(engine, piece, about).fetch(),
   );
 }
@@ -183,7 +183,7 @@ class SmallSink implements Sink {
       checkWhole(answer, { length, etag: piece.etag, isPinned: operation.etag !== null, subject });
       this.kept = readObjectSum(answer.headers[CHECKSUM_HEADER] ?? "");
     } else checkRange(answer, { offset, length, etag: operation.etag, subject });
-    if (operation.etag === null && piece.crc32 === null) createPins().check(piece, answer.headers);
+    if (operation.etag === null && piece.crc32 === null) createEtagGuard().check(piece, answer.headers);
   }
 
   bytes(chunk: Buffer): Promise<void> | undefined {

@@ -3,7 +3,7 @@ import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { sayLeftOut, withoutLeftOut, type LeftOut } from "./listing/left-out.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { tideLine, transferFacts, transferSentence } from "../transfer/progress/sentence.ts";
 import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
 import type { Failure } from "./listing/entries.ts";
@@ -31,31 +31,36 @@ export interface Followed {
 export async function follow(
   verb: Verb,
   about: Followed,
-  work: (onStart: (tally: Tally) => void) => Promise<Tally>,
+  work: (onStart: (counters: ProgressCounters) => void) => Promise<ProgressCounters>,
 ): Promise<number> {
   const { terminal } = verb;
   const { engine, from, to } = about;
   const startedAt = performance.now();
-  const running: { tally: Tally | null } = { tally: null };
+  const running: { counters: ProgressCounters | null } = { counters: null };
   let stopTelling = () => {};
   let stopWatch = () => {};
-  const moving = (tally: Tally) => ({ from, to, tally, bytesPerSecond: engine.meter.bytesPerSecond() });
+  const moving = (counters: ProgressCounters) => ({
+    from,
+    to,
+    counters,
+    bytesPerSecond: engine.meter.bytesPerSecond(),
+  });
   try {
-    const tally = await work((started) => {
-      running.tally = started;
+    const counters = await work((started) => {
+      running.counters = started;
       stopWatch = watchMemory(engine, started);
-      stopTelling = tell(verb, { engine, tally: started, moving: () => moving(started) });
+      stopTelling = tell(verb, { engine, counters: started, moving: () => moving(started) });
     });
     stopTelling();
     const failed = sayFailures(verb, about.failures);
-    sayDone(verb, { ...about, tally, tookMs: performance.now() - startedAt });
+    sayDone(verb, { ...about, counters, tookMs: performance.now() - startedAt });
     const [first] = about.failures;
     // When no file was moved, the exit code is that of the first failure.
-    return first !== undefined && tally.filesDone === 0 ? FAULTS[first.fault.code].exit : failed;
+    return first !== undefined && counters.filesDone === 0 ? FAULTS[first.fault.code].exit : failed;
   } catch (error) {
     terminal.close();
     sayFailures(verb, about.failures);
-    if (verb.signal.aborted && running.tally !== null) sayStopped(verb, moving(running.tally));
+    if (verb.signal.aborted && running.counters !== null) sayStopped(verb, moving(running.counters));
     throw error;
   } finally {
     stopTelling();
@@ -67,25 +72,28 @@ export async function follow(
 /** With fewer files, memory stays well below the usual limit. */
 const MANY = 4_096;
 
-function watchMemory({ memoryBytes }: Engine, { filesTotal }: Tally): () => void {
+function watchMemory({ memoryBytes }: Engine, { filesTotal }: ProgressCounters): () => void {
   return filesTotal > MANY && memoryBytes >= LITTLE_BYTES ? keepWithin(memoryBytes) : () => {};
 }
 
 type Moving = Parameters<typeof transferSentence>[0];
 
-function tell({ terminal }: Verb, about: { engine: Engine; tally: Tally; moving: () => Moving }): () => void {
-  const { engine, tally, moving } = about;
+function tell(
+  { terminal }: Verb,
+  about: { engine: Engine; counters: ProgressCounters; moving: () => Moving },
+): () => void {
+  const { engine, counters, moving } = about;
   const { from, to } = moving();
-  const files = tally.filesTotal === 1 ? "" : `${formatCount(tally.filesTotal)} files, `;
-  const began = `${shownName(from)} -> ${shownName(to)}: ${files}${formatBytes(tally.bytesTotal)}`;
+  const files = counters.filesTotal === 1 ? "" : `${formatCount(counters.filesTotal)} files, `;
+  const began = `${shownName(from)} -> ${shownName(to)}: ${files}${formatBytes(counters.bytesTotal)}`;
   if (!terminal.isLive) terminal.say(began, { type: "started", ...transferFacts(moving()) });
   let quarters = 0;
-  return engine.beats.every(terminal.isLive ? TICK_MS : UNSEEN_TICK_MS, () => {
+  return engine.coalescer.every(terminal.isLive ? TICK_MS : UNSEEN_TICK_MS, () => {
     terminal.draw(
-      () => [transferSentence(moving()), tideLine(tally)],
+      () => [transferSentence(moving()), tideLine(counters)],
       () => ({ type: "progress", ...transferFacts(moving()) }),
     );
-    const now = Math.floor((4 * tally.bytesSure) / Math.max(1, tally.bytesTotal));
+    const now = Math.floor((4 * counters.bytesSure) / Math.max(1, counters.bytesTotal));
     if (now > quarters && now < 4 && !terminal.isLive) {
       terminal.say(transferSentence(moving()), { type: "milestone", ...transferFacts(moving()) });
     }
@@ -93,38 +101,38 @@ function tell({ terminal }: Verb, about: { engine: Engine; tally: Tally; moving:
   });
 }
 
-function sayDone({ terminal }: Verb, done: Followed & { tally: Tally; tookMs: number }): void {
-  const { from, to, tally, tookMs, way, failures, leftOut } = done;
-  const rate = tally.sentBytes / Math.max(0.001, tookMs / 1000);
+function sayDone({ terminal }: Verb, done: Followed & { counters: ProgressCounters; tookMs: number }): void {
+  const { from, to, counters, tookMs, way, failures, leftOut } = done;
+  const rate = counters.sentBytes / Math.max(0.001, tookMs / 1000);
   const failed = failures.length;
   const took = formatDuration(tookMs);
-  const count = tally.filesTotal === 1 ? "" : `${formatCount(tally.filesTotal)} files, `;
-  const again = tally.retries === 0 ? "" : `, ${formatCount(tally.retries)} parts tried again`;
-  const keptBytes = way === "within" || failed > 0 ? 0 : tally.bytesTotal - tally.sentBytes;
+  const count = counters.filesTotal === 1 ? "" : `${formatCount(counters.filesTotal)} files, `;
+  const again = counters.retries === 0 ? "" : `, ${formatCount(counters.retries)} parts tried again`;
+  const keptBytes = way === "within" || failed > 0 ? 0 : counters.bytesTotal - counters.sentBytes;
   const kept = keptBytes > 0 ? `, ${formatBytes(keptBytes)} were there already` : "";
   const speed = way === "within" ? ", copied inside the store" : `, ${formatRate(rate, "bytes")}`;
-  const ending = failed === 0 ? `, ${sayChecked(tally)}` : `, ${formatCount(failed)} failed`;
+  const ending = failed === 0 ? `, ${sayChecked(counters)}` : `, ${formatCount(failed)} failed`;
   const places = `${shownName(from)} -> ${shownName(to)}`;
   terminal.result(
-    `${places}: ${count}${formatBytes(tally.bytesTotal)} in ${took}${speed}${again}${kept}${ending}${withoutLeftOut(leftOut)}`,
+    `${places}: ${count}${formatBytes(counters.bytesTotal)} in ${took}${speed}${again}${kept}${ending}${withoutLeftOut(leftOut)}`,
     {
       type: "done",
       from,
       to,
-      bytes: tally.bytesTotal,
-      sentBytes: tally.sentBytes,
-      files: tally.filesTotal,
+      bytes: counters.bytesTotal,
+      sentBytes: counters.sentBytes,
+      files: counters.filesTotal,
       filesFailed: failed,
-      filesUnverified: tally.filesUnverified,
+      filesUnverified: counters.filesUnverified,
       tookMs: Math.round(tookMs),
-      retries: tally.retries,
+      retries: counters.retries,
       leftOut,
     },
   );
 }
 
 /** Returns how files were checked. "Verified" means that a checksum of the bytes was compared. */
-function sayChecked({ filesDone, filesUnverified: count }: Tally): string {
+function sayChecked({ filesDone, filesUnverified: count }: ProgressCounters): string {
   if (count === 0) return "verified";
   return count === filesDone
     ? "size and ETag checked"
@@ -132,10 +140,10 @@ function sayChecked({ filesDone, filesUnverified: count }: Tally): string {
 }
 
 function sayStopped({ terminal }: Verb, moving: Moving): void {
-  const { tally } = moving;
+  const { counters } = moving;
   terminal.say(
-    `Stopped with ${formatBytes(tally.bytesSure)} of ${formatBytes(tally.bytesTotal)} in place. The same command goes on from there.`,
-    { type: "stopped", ...transferFacts(moving), bytesSure: tally.bytesSure },
+    `Stopped with ${formatBytes(counters.bytesSure)} of ${formatBytes(counters.bytesTotal)} in place. The same command goes on from there.`,
+    { type: "stopped", ...transferFacts(moving), bytesSure: counters.bytesSure },
   );
 }
 

@@ -7,7 +7,7 @@ import type { EarlyRanges } from "../transfer/download/speculative-ranges.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
 import { setDate } from "../base/disk/set-date.ts";
 import { createAskObject } from "./requests/ask-object.ts";
-import type { Bench } from "../store-session/store-session.ts";
+import type { StoreSession } from "../store-session/store-session.ts";
 import { copyObjects } from "./requests/copy-within.ts";
 import type { Failure } from "./listing/entries.ts";
 import type { FileEntry, ObjectEntry } from "./listing/entry.ts";
@@ -28,7 +28,7 @@ export interface Ends<From, To> {
 /** Uploads files of a folder to keys below a prefix. @throws Faults of `uploadFiles` */
 export async function sendEntries(
   verb: Verb,
-  bench: Bench,
+  storeSession: StoreSession,
   job: Ends<LocalPlace, StorePlace> & { entries: Rows<FileEntry>; keyOf: (entry: FileEntry) => string },
 ): Promise<number> {
   const { from, to, failures, entries } = job;
@@ -42,17 +42,17 @@ export async function sendEntries(
   const name = `up ${resolve(from.path)} ${to.bucket}/${to.key}`;
   const place = `s3://${to.bucket}/${first !== undefined && entries.length === 1 ? job.keyOf(first) : to.key}`;
   const count = entries.length + failures.length;
-  return withJournal(verb, { bench, name, shown: `${from.path} -> ${place}` }, ({ journalPath }) =>
+  return withJournal(verb, { storeSession, name, shown: `${from.path} -> ${place}` }, ({ journalPath }) =>
     follow(
       verb,
-      { engine: bench.engine, from: from.path, to: place, failures, leftOut: leftOut.all, way: "across" },
+      { engine: storeSession.engine, from: from.path, to: place, failures, leftOut: leftOut.all, way: "across" },
       (onStart) =>
-        uploadFiles(bench.engine, {
+        uploadFiles(storeSession.engine, {
           files: entries,
           keyOf: job.keyOf,
           journalPath,
           partBytes: verb.config.size("part-size"),
-          sweep: (lost) => sweepUploads(bench, { ...lost, signal: verb.signal }),
+          sweep: (lost) => sweepUploads(storeSession, { ...lost, signal: verb.signal }),
           signal: verb.signal,
           onGrown,
           onStart,
@@ -65,7 +65,7 @@ export async function sendEntries(
 /** Downloads objects to paths. Files get their objects' dates, for later syncs. @throws Faults of `downloadFiles` */
 export async function fetchEntries(
   verb: Verb,
-  bench: Bench,
+  storeSession: StoreSession,
   job: Ends<StorePlace, LocalPlace> & {
     entries: Rows<ObjectEntry>;
     pathOf: (entry: ObjectEntry) => string;
@@ -80,21 +80,21 @@ export async function fetchEntries(
     nameOf: ({ key }) => key,
   });
   const shown = {
-    engine: bench.engine,
+    engine: storeSession.engine,
     from: shownPlace(from),
     to: to.path,
     failures,
     leftOut,
     way: "across",
   } as const;
-  return withJournal(verb, { bench, name, shown: `${shown.from} -> ${to.path}` }, (journal) =>
+  return withJournal(verb, { storeSession, name, shown: `${shown.from} -> ${to.path}` }, (journal) =>
     follow(verb, shown, (onStart) =>
-      downloadFiles(bench.engine, {
+      downloadFiles(storeSession.engine, {
         files: entries,
         pathOf: job.pathOf,
         ...journal,
         partBytes: verb.config.size("part-size"),
-        ask: createAskObject(bench, verb.signal),
+        ask: createAskObject(storeSession, verb.signal),
         ...(job.early === undefined ? {} : { early: job.early }),
         ...(job.ranges === undefined ? {} : { ranges: job.ranges }),
         ...(verb.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
@@ -112,7 +112,7 @@ export async function fetchEntries(
 /** Copies objects within a store, so that no bytes cross the link. @throws Faults of `copyObjects` */
 export async function copyEntries(
   verb: Verb,
-  bench: Bench,
+  storeSession: StoreSession,
   job: Ends<StorePlace, StorePlace> & { entries: Rows<ObjectEntry>; keyOf: (entry: ObjectEntry) => string },
 ): Promise<number> {
   const { from, to, failures, leftOut, entries } = job;
@@ -124,8 +124,8 @@ export async function copyEntries(
     etag: entry.etag,
   }));
   const ends = { from: shownPlace(from), to: shownPlace(to) };
-  return follow(verb, { engine: bench.engine, ...ends, failures, leftOut, way: "within" }, (onStart) =>
-    copyObjects(bench, {
+  return follow(verb, { engine: storeSession.engine, ...ends, failures, leftOut, way: "within" }, (onStart) =>
+    copyObjects(storeSession, {
       objects,
       signal: verb.signal,
       onStart,

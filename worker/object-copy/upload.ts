@@ -10,7 +10,7 @@ import { sendEmpty } from "../transfer/upload/send-empty.ts";
 import { openSendJournal } from "../transfer/upload/send-journal.ts";
 import type { LostCreate, SendJob } from "../transfer/upload/send-job.ts";
 import { abandonUpload, sendFile, sweepLost } from "../transfer/upload/send.ts";
-import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
+import { createProgressCounters, type ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
 import { warmForSmall } from "./warm-small.ts";
 
@@ -32,7 +32,7 @@ export interface UploadJob<F extends FileToUpload> {
   /** Called for files that are appended to meanwhile; the length at the time of listing is sent. */
   onGrown?(file: F): void;
   /** Called with the progress before the first byte moves. */
-  onStart(tally: Tally): void;
+  onStart(counters: ProgressCounters): void;
   /** Decides about a file that failed; when left out, the first failure ends the job. */
   onFileFailed?(file: F, fault: Fault): "go on" | "stop";
 }
@@ -41,7 +41,10 @@ export interface UploadJob<F extends FileToUpload> {
  * Sends files to their keys, several at a time; resumes an earlier run of the same job.
  * @throws Fault TOO_LARGE before anything is sent, and those of `sendFile`
  */
-export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: UploadJob<F>): Promise<Tally> {
+export async function uploadFiles<F extends FileToUpload>(
+  engine: Engine,
+  job: UploadJob<F>,
+): Promise<ProgressCounters> {
   const { clock } = engine.retrier;
   const { files, keyOf } = job;
   const sizeOf = ({ sizeBytes }: F): PlanInput => ({
@@ -56,8 +59,8 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
     sizeBytes: file.sizeBytes,
     partCount: partCountOf(file),
   });
-  const tally = createTally(mapRows(files, counted), clock.now);
-  job.onStart(tally);
+  const counters = createProgressCounters(mapRows(files, counted), clock.now);
+  job.onStart(counters);
   const patience = createPatience(clock);
   let hasFailed = false;
   const journal = await openSendJournal(job.journalPath);
@@ -108,10 +111,10 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
         watch: {
           signal: job.signal,
           patience,
-          onMoved: tally.moved,
+          onMoved: counters.moved,
           onPart: (part, state) =>
-            tally.part({ fileIndex, partIndex: part.partNumber - 1, length: part.length }, state),
-          onRetry: tally.retried,
+            counters.part({ fileIndex, partIndex: part.partNumber - 1, length: part.length }, state),
+          onRetry: counters.retried,
         },
         sweep: job.sweep,
       };
@@ -126,7 +129,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
         throw error;
       }
       // Without checksum support of the store, only the size and the upload's nonce were compared.
-      tally.fileDone(engine.store.checksum === "none" ? "unverified" : "verified");
+      counters.fileDone(engine.store.checksum === "none" ? "unverified" : "verified");
       journal.letGo(key);
     };
     await warmForSmall(engine, keysOfSmall());
@@ -144,7 +147,7 @@ export async function uploadFiles<F extends FileToUpload>(engine: Engine, job: U
   }
   // After a failure the journal stays, so that the next try continues from the parts already sent.
   await (hasFailed ? journal.close() : journal.remove());
-  return tally;
+  return counters;
 }
 
 /** Names of files that programs only append to, so that growth does not make one another version. */

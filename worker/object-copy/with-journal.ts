@@ -3,7 +3,7 @@ import { dirname } from "node:path";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import { lockAt } from "../host/lock.ts";
-import { journalOf, type Bench, type Journal } from "../store-session/store-session.ts";
+import { journalOf, type StoreSession, type Journal } from "../store-session/store-session.ts";
 import type { Verb } from "../command-line/verb.ts";
 
 /**
@@ -13,10 +13,10 @@ import type { Verb } from "../command-line/verb.ts";
  */
 export async function withJournal<T>(
   verb: Verb,
-  about: { bench: Bench; name: string; shown: string },
+  about: { storeSession: StoreSession; name: string; shown: string },
   work: (journal: Journal) => Promise<T>,
 ): Promise<T> {
-  const journal = await journalOf(verb, about.bench, about.name);
+  const journal = await journalOf(verb, about.storeSession, about.name);
   const { journalPath } = journal;
   const folder = dirname(journalPath);
   // When only the journal's disk is full, tell the user to move the state, because the target may have space.

@@ -36,7 +36,7 @@ export async function runBox(engine: Engine, box: Box): Promise<LinkRate> {
   const lane = async () => {
     for (let failures = 0; !signal.aborted;) {
       try {
-        await engine.gate.run({ signal, size: "large" }, () => box.work(signal));
+        await engine.semaphore.run({ signal, size: "large" }, () => box.work(signal));
         failures = 0;
       } catch (error) {
         if (signal.aborted) return;
@@ -62,7 +62,7 @@ export async function runBox(engine: Engine, box: Box): Promise<LinkRate> {
   if (box.signal.aborted) throw reasonOf(box.signal);
   const rate = seen.fatal === null ? steadyRate(readings) : null;
   if (rate === null) throw seen.fatal ?? seen.last ?? new Fault("STALLED", { op: "probe" });
-  return { ...rate, movedBytes: readings.at(-1)?.bytes ?? 0, connections: engine.gate.width };
+  return { ...rate, movedBytes: readings.at(-1)?.bytes ?? 0, connections: engine.semaphore.width };
 }
 
 /** Returns a signal that fires with STALLED after `ms`, or when `signal` does. `clear` stops its timer. */

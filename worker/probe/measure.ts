@@ -77,7 +77,7 @@ function createArrived(engine: Engine) {
     },
     /** Returns bytes per second and connection, as of the last reading. */
     perConnection: () =>
-      (Math.max(0, bytes) * 1000) / Math.max(1, clock.now() - startedAt) / Math.max(1, engine.gate.held),
+      (Math.max(0, bytes) * 1000) / Math.max(1, clock.now() - startedAt) / Math.max(1, engine.semaphore.held),
   };
 }
 

@@ -3,7 +3,7 @@ import { systemClock } from "../base/clock.ts";
 import { listProcesses, readCommandLine, signalProcess } from "../host/list-processes.ts";
 import { isWatchdogOf } from "./end-with-worker.ts";
 import { choosePrograms, seeProcesses, type SeenProcess } from "./find-orphans.ts";
-import type { OrphanNarrator } from "./tell-orphans.ts";
+import type { OrphanReporter } from "./tell-orphans.ts";
 import { folderKey, readProgramRecords, removeProgramRecord, type ProgramRecord } from "./program-record.ts";
 
 /**
@@ -54,13 +54,13 @@ export const nameOf = ({ records }: Orphans): string => records[0]?.name ?? "a p
  */
 export async function endOrphans(
   orphans: Orphans,
-  about: { patienceMs: number; narrator: OrphanNarrator; signal: AbortSignal },
+  about: { patienceMs: number; reporter: OrphanReporter; signal: AbortSignal },
 ): Promise<void> {
-  const { patienceMs, narrator, signal } = about;
+  const { patienceMs, reporter, signal } = about;
   if (orphans.processes.length === 0) return;
   const name = nameOf(orphans);
   const pids = orphans.processes.map(({ pid }) => pid);
-  narrator.orphanFound({ name, pids, policy: "end", patienceMs });
+  reporter.orphanFound({ name, pids, policy: "end", patienceMs });
   if (!isEndedAlready(orphans)) for (const one of orphans.processes) signalProcess(one, "SIGTERM");
   const killsAt = systemClock.now() + patienceMs;
   let how: "ended" | "killed" = "ended";
@@ -73,16 +73,16 @@ export async function endOrphans(
     }
     await systemClock.sleep(LOOK_MS, signal);
   }
-  narrator.orphanOver({ name, how });
+  reporter.orphanOver({ name, how });
 }
 
 /** Resolves when all orphans have ended. @throws Fault CANCELLED */
 export async function waitForOrphans(
   orphans: Orphans,
-  about: { narrator: OrphanNarrator; signal: AbortSignal },
+  about: { reporter: OrphanReporter; signal: AbortSignal },
 ): Promise<void> {
   while (look(orphans).length > 0) await systemClock.sleep(WAIT_LOOK_MS, about.signal);
-  about.narrator.orphanOver({ name: nameOf(orphans), how: "ended" });
+  about.reporter.orphanOver({ name: nameOf(orphans), how: "ended" });
 }
 
 function isEndedAlready({ records }: Orphans): boolean {

@@ -4,7 +4,7 @@ import type { Terminal } from "../command-line/terminal.ts";
 import type { LeftProcess } from "./find-orphans.ts";
 
 /** Messages about processes of a program that are still running. */
-export interface OrphanNarrator {
+export interface OrphanReporter {
   orphanFound(about: {
     name: string;
     pids: readonly number[];
@@ -27,7 +27,7 @@ function nameAll(left: readonly LeftProcess[]): string {
   return rest > 0 ? `${named.join(", ")} and ${rest} more` : named.join(", ");
 }
 
-export const tellOrphans = (terminal: Terminal): OrphanNarrator => ({
+export const tellOrphans = (terminal: Terminal): OrphanReporter => ({
   orphanFound: ({ name: program, pids, policy, patienceMs }) => {
     const does = {
       end: `It is ended first: TERM now, KILL after ${formatDuration(patienceMs)}.`,

@@ -3,7 +3,7 @@ import type { ClaimAnswer, NodeStore } from "#protocol/wire/hello.ts";
 import type { TransferProgress } from "#protocol/wire/reports.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import type { Homes } from "../upload/homes.ts";
 import type { SendingParts } from "../upload/uploader-parts.ts";
 import type { CopyItem, CopyLedger } from "./copy-ledger.ts";
@@ -36,7 +36,7 @@ export interface CopierParts extends SendingParts {
   ledger: CopyLedger;
   homes: Pick<Homes, "owed" | "storeOf" | "watch" | "noteBack" | "elsewhere">;
   own(): NodeStore | null;
-  bench(store: NodeStore): { engine: Engine; store: NodeStore };
+  storeSession(store: NodeStore): { engine: Engine; store: NodeStore };
   /** Returns whether a transfer of this node's own runs or waits. */
   isBusy(): boolean;
   /** Returns whether a person holds the uploads of the run. */
@@ -47,7 +47,7 @@ export interface CopierParts extends SendingParts {
 /** The copy that is being sent. */
 export interface ActiveCopy {
   item: CopyItem;
-  tally: Tally | null;
+  counters: ProgressCounters | null;
   engine: Engine;
   startedAt: number;
   stop: AbortController;

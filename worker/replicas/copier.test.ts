@@ -62,7 +62,7 @@ const test = uploaderTest.extend<{ begun: Begun }>({
           elsewhere: async () => null,
         },
         own: () => null,
-        bench: () => ({ engine: store.engine(), store: home }),
+        storeSession: () => ({ engine: store.engine(), store: home }),
         isBusy,
         isHeld: () => false,
       });

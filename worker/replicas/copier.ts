@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer } from "#protocol/wire/hello.ts";
-import { createBell } from "../base/wakeable-sleep.ts";
+import { createWakeableSleep } from "../base/wakeable-sleep.ts";
 import type { Capture } from "../capture/capture.ts";
 import { newAttempt } from "../capture/snapshot.ts";
 import { waitOf, type Copier, type CopierParts, type CopyState } from "./copier-parts.ts";
@@ -14,11 +14,11 @@ const IDLE_MS = 5_000;
 /** Creates the queue of copies. `copy-attempt.ts` sends one of them, `report-copy.ts` tells the hub of it. */
 export function createCopier(parts: CopierParts): Copier {
   const { ledger, hub, clock, signal } = parts;
-  const bell = createBell(clock, signal);
+  const wakeable = createWakeableSleep(clock, signal);
   const state: CopyState = { active: null, waits: new Map() };
   const copying: Copying = { parts, state };
   return {
-    wake: bell.ring,
+    wake: wakeable.ring,
     get isActive() {
       return state.active !== null;
     },
@@ -29,7 +29,7 @@ export function createCopier(parts: CopierParts): Copier {
       if (owed.length === 0 || claim === null || claim.epoch !== item.epoch)
         return ledger.all().some(({ capture }) => capture.folder === item.folder);
       await ledger.take(copiesOf(item, { owed, claim, takenAt: parts.wallNow() }));
-      bell.ring();
+      wakeable.ring();
       return true;
     },
     spare: () => {
@@ -57,13 +57,13 @@ export function createCopier(parts: CopierParts): Copier {
         await endCopy(copying, item, { state: "cancelled", fault, active: null });
       } else await ledger.setPaused(item, wish === "pause");
       state.waits.delete(transferId);
-      bell.ring();
+      wakeable.ring();
     },
     run: async () => {
       while (!signal.aborted) {
         await passOverOlder(copying);
         const item = parts.isBusy() || !hub.isUp ? null : nextCopy(copying);
-        if (item === null) await bell.wait(ledger.all().length > 0 ? LOOK_MS * 4 : IDLE_MS);
+        if (item === null) await wakeable.wait(ledger.all().length > 0 ? LOOK_MS * 4 : IDLE_MS);
         else await attemptCopy(copying, item);
       }
     },

@@ -38,12 +38,12 @@ export async function attemptCopy(copying: Copying, item: CopyItem): Promise<voi
     const fault = new Fault("CONFLICT", { op: "copy" }).toData();
     return endCopy(copying, item, { state: "cancelled", fault, active: null });
   }
-  const { engine } = parts.bench(store);
+  const { engine } = parts.storeSession(store);
   const stop = new AbortController();
   const yielding = new AbortController();
   const watch = homes.watch(capture, engine);
   const { promise: ended, resolve: sayEnded } = Promise.withResolvers<void>();
-  const active: ActiveCopy = { item, tally: null, engine, startedAt: clock.now(), stop, ended };
+  const active: ActiveCopy = { item, counters: null, engine, startedAt: clock.now(), stop, ended };
   state.active = active;
   const look = setInterval(() => {
     if (parts.isBusy() || parts.isHeld(capture.run)) yielding.abort(new Fault("CANCELLED"));
@@ -53,10 +53,10 @@ export async function attemptCopy(copying: Copying, item: CopyItem): Promise<voi
     await sendCopy(copying, active, { store, watch, until });
   } catch (error) {
     if (signal.aborted || stop.signal.aborted) return;
-    const { tally } = active;
-    if (tally !== null) {
-      const sentBytes = capture.sentBytes + tally.sentBytes;
-      await parts.ledger.count(item, { sentBytes, retries: capture.retries + tally.retries });
+    const { counters } = active;
+    if (counters !== null) {
+      const sentBytes = capture.sentBytes + counters.sentBytes;
+      await parts.ledger.count(item, { sentBytes, retries: capture.retries + counters.retries });
     }
     if (yielding.signal.aborted) return;
     const away = watch?.away() ?? null;
@@ -75,7 +75,7 @@ async function sendCopy(
   copying: Copying,
   active: ActiveCopy,
   about: {
-    store: Parameters<CopierParts["bench"]>[0];
+    store: Parameters<CopierParts["storeSession"]>[0];
     watch: ReturnType<CopierParts["homes"]["watch"]>;
     until: AbortSignal;
   },
@@ -99,9 +99,9 @@ async function sendCopy(
     journals: parts.journals,
     signal: about.until,
     isCopy: true,
-    onStart: (tally) => {
-      active.tally = tally;
-      about.watch?.follow(tally);
+    onStart: (counters) => {
+      active.counters = counters;
+      about.watch?.follow(counters);
     },
   });
   await hub.ask("commitCopy", (client, limit) => client.node.commitCopy.mutate({ manifest }, { signal: limit }));

@@ -17,7 +17,7 @@ import { createPatience, type Patience } from "../transfer/store-session/retry.t
 import { openSendJournal, type SendJournal } from "../transfer/upload/send-journal.ts";
 import { openFileSource } from "../transfer/upload/send-source.ts";
 import { sendFile } from "../transfer/upload/send.ts";
-import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
+import { createProgressCounters, type ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 
 /**
  * Copies a checkpoint from one bucket to another, object by object. Packs stay packs and frames stay frames, so that the copy
@@ -33,7 +33,7 @@ export interface CopyJob {
   scratch: string;
   journal: string;
   signal: AbortSignal;
-  onStart(tally: Tally): void;
+  onStart(counters: ProgressCounters): void;
 }
 
 interface StoredObject {
@@ -55,7 +55,7 @@ export async function copyObjects(engines: { from: Engine; to: Engine }, job: Co
   const objects = objectsOf(manifest);
   const plans = objects.map((object) => planOf(object, engines.to));
   const { clock } = engines.to.retrier;
-  const tally = createTally(
+  const counters = createProgressCounters(
     objects.map(({ name, sizeBytes }, index) => ({
       path: name,
       sizeBytes,
@@ -63,7 +63,7 @@ export async function copyObjects(engines: { from: Engine; to: Engine }, job: Co
     })),
     clock.now,
   );
-  job.onStart(tally);
+  job.onStart(counters);
   await mkdir(job.scratch, { recursive: true });
   const journal = await openSendJournal(job.journal);
   const etags = new Map<string, string>();
@@ -72,8 +72,8 @@ export async function copyObjects(engines: { from: Engine; to: Engine }, job: Co
     await forEachOf([...objects.entries()], AT_A_TIME, async ([index, object]) => {
       const plan = plans[index];
       if (plan === undefined) return;
-      etags.set(object.name, await copyOne(engines, job, { object, index, plan, journal, tally, patience }));
-      tally.fileDone();
+      etags.set(object.name, await copyOne(engines, job, { object, index, plan, journal, counters, patience }));
+      counters.fileDone();
     });
     if (signal.aborted) throw new Fault("CANCELLED");
   } finally {
@@ -147,11 +147,11 @@ async function copyOne(
     index: number;
     plan: PartPlan;
     journal: SendJournal;
-    tally: Tally;
+    counters: ProgressCounters;
     patience: Patience;
   },
 ): Promise<string> {
-  const { object, index, plan, journal, tally, patience } = about;
+  const { object, index, plan, journal, counters, patience } = about;
   const { manifest, store, attempt, signal } = job;
   const { name, sizeBytes, isPack, pieces } = object;
   const { run, writerEpoch: epoch } = manifest;
@@ -162,8 +162,8 @@ async function copyOne(
   const identity = { dev: "object", ino: source, sizeBytes, mtimeNs: "0" };
   const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });
   if (memory.sentEtag === null) await fetchOne(from, { path, sizeBytes, pieces, patience, signal });
-  const onPart = (part: { partNumber: number; length: number }, state: Parameters<Tally["part"]>[1]) =>
-    tally.part({ fileIndex: index, partIndex: part.partNumber - 1, length: part.length }, state);
+  const onPart = (part: { partNumber: number; length: number }, state: Parameters<ProgressCounters["part"]>[1]) =>
+    counters.part({ fileIndex: index, partIndex: part.partNumber - 1, length: part.length }, state);
   const extents = await sendFile(to, {
     path,
     key,
@@ -176,7 +176,7 @@ async function copyOne(
       const crc32 = isPack ? null : (pieces[partNumber - 1]?.crc32 ?? null);
       return crc32 === null ? null : { crc32 };
     },
-    watch: { signal, patience, onMoved: tally.moved, onPart, onRetry: tally.retried },
+    watch: { signal, patience, onMoved: counters.moved, onPart, onRetry: counters.retried },
   });
   await removeOwned("scratch", path);
   return extents[0]?.etag ?? "";

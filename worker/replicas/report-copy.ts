@@ -31,7 +31,7 @@ async function tellEnd(parts: CopierParts, item: CopyItem, about: CopyEnd): Prom
   const { capture, takenAt } = item;
   const { active, fault } = about;
   const partBytes = capture.files.reduce((most, one) => Math.max(most, Math.min(one.partBytes, one.sizeBytes)), 0);
-  const measured = measuredOf(active?.tally ?? null, { engine: active?.engine ?? null, partBytes });
+  const measured = measuredOf(active?.counters ?? null, { engine: active?.engine ?? null, partBytes });
   await parts.outbox.add({
     type: "transfer-ended",
     transferId: capture.transferId,
@@ -42,10 +42,10 @@ async function tellEnd(parts: CopierParts, item: CopyItem, about: CopyEnd): Prom
     step: capture.step,
     bytes: capture.sizeBytes,
     files: capture.files.length,
-    sentBytes: capture.sentBytes + (active?.tally?.sentBytes ?? 0),
+    sentBytes: capture.sentBytes + (active?.counters?.sentBytes ?? 0),
     startedAt: Math.round(capture.startedAt ?? takenAt),
-    retries: capture.retries + (active?.tally?.retries ?? 0),
-    connections: active?.engine.gate.width ?? 0,
+    retries: capture.retries + (active?.counters?.retries ?? 0),
+    connections: active?.engine.semaphore.width ?? 0,
     startedBy: "queue",
     fault,
     ...(capture.home == null ? {} : { profileId: capture.home }),
@@ -57,7 +57,7 @@ async function tellEnd(parts: CopierParts, item: CopyItem, about: CopyEnd): Prom
 export function copyProgress(item: CopyItem, state: CopyState): TransferProgress {
   const { capture, isPaused, takenAt } = item;
   const active = state.active?.item.capture.transferId === capture.transferId ? state.active : null;
-  const tally = active?.tally ?? null;
+  const counters = active?.counters ?? null;
   return {
     id: capture.transferId,
     direction: "copy",
@@ -65,13 +65,13 @@ export function copyProgress(item: CopyItem, state: CopyState): TransferProgress
     checkpointId: capture.id,
     run: capture.run,
     step: capture.step,
-    ...movementOf(tally, active?.engine ?? null),
+    ...movementOf(counters, active?.engine ?? null),
     bytesTotal: capture.sizeBytes,
     filesTotal: capture.files.length,
     startedAt: Math.round(takenAt),
-    retries: capture.retries + (tally?.retries ?? 0),
-    stalledMs: stalledMsOf(tally),
-    fault: tally?.lastFault?.toData() ?? waitOf(state, item).fault,
+    retries: capture.retries + (counters?.retries ?? 0),
+    stalledMs: stalledMsOf(counters),
+    fault: counters?.lastFault?.toData() ?? waitOf(state, item).fault,
     startedBy: "queue",
     ...(capture.home == null ? {} : { profileId: capture.home }),
   };

@@ -3,7 +3,7 @@ import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { CopyOffer } from "#protocol/wire/homes.ts";
 import type { NodeStore } from "#protocol/wire/hello.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import type { Memory } from "../limits/learned.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import type { ReadFrom } from "../job-runner/tell-end.ts";
@@ -47,10 +47,10 @@ export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: R
     const { profileId } = store;
     const own = parts.engineAt(store);
     const away = new AbortController();
-    const seen: { tally: Tally | null; damage: DamageReport | null } = { tally: null, damage: null };
+    const seen: { counters: ProgressCounters | null; damage: DamageReport | null } = { counters: null, damage: null };
     const startedAt = clock.now();
     const timer = setInterval(() => {
-      const fault = isLast ? null : whyStuck(own, { tally: seen.tally, sinceMs: clock.now() - startedAt });
+      const fault = isLast ? null : whyStuck(own, { counters: seen.counters, sinceMs: clock.now() - startedAt });
       if (fault !== null) away.abort(fault);
     }, LOOK_MS);
     try {
@@ -61,7 +61,7 @@ export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: R
         ...(profileId === manifest.homes[0]?.profileId && { manifest }),
         signal: AbortSignal.any([signal, away.signal]),
         onStart: (made) => {
-          seen.tally = made;
+          seen.counters = made;
           job.onStart(made);
         },
         onDamage: (damage) => {

@@ -4,7 +4,7 @@ import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Command } from "#protocol/wire/commands.ts";
 import type { Hub } from "../hub-link/hub.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import type { Layout } from "./placement/layout.ts";
 import type { Replaced } from "./placement/put-in-place.ts";
 import type { AskedDisk, Impossible } from "./placement/safe-place.ts";
@@ -23,7 +23,7 @@ export interface RestoreJob {
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;
-  onStart(tally: Tally): void;
+  onStart(counters: ProgressCounters): void;
   /**
    * Called before the folder gets its name, so that it is not captured as a new checkpoint. Returns its fingerprint, if known.
    */

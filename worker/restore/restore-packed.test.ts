@@ -7,7 +7,7 @@ import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/
 import { DEFAULT_PACKING, type Packing } from "#protocol/checkpoint/packing.ts";
 import { createDirectSource } from "#storage/signing/direct-source.ts";
 import { createEngine, type Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../testing/fake-hub.ts";
 import type { Capture } from "../capture/capture.ts";
@@ -48,7 +48,7 @@ const takeAll = (packing: Packing, parts?: { partBytes: number; minPartBytes: nu
 async function save(
   capture: Capture,
   engine: Engine = store.engine(),
-  onStart: (tally: Tally) => void = () => undefined,
+  onStart: (counters: ProgressCounters) => void = () => undefined,
 ): Promise<Manifest> {
   const at = { profileId: "profile-id-1", profileName: "p", bucket: "trial", prefix: "", endpoint: "" };
   const sent = await sendCapture(engine, {
@@ -86,12 +86,12 @@ const keysOf = ({ files }: Manifest) => new Set(files.flatMap(({ extents }) => e
 
 test("small files travel in packs both ways, and what is counted are their own bytes", async () => {
   const capture = await takeAll(DEFAULT_PACKING);
-  const seen: { tally: Tally | null } = { tally: null };
-  const manifest = await save(capture, store.engine(), (tally) => (seen.tally = tally));
+  const seen: { counters: ProgressCounters | null } = { counters: null };
+  const manifest = await save(capture, store.engine(), (counters) => (seen.counters = counters));
   expect(manifest.transform).toEqual({ kind: "none" });
   expect(keysOf(manifest).size).toBeLessThan(12);
   expect(await requestsOf("PutObject", manifest)).toHaveLength(keysOf(manifest).size);
-  expect(seen.tally).toMatchObject({
+  expect(seen.counters).toMatchObject({
     filesTotal: contents.size,
     filesDone: contents.size,
     bytesTotal: capture.sizeBytes,
@@ -99,8 +99,12 @@ test("small files travel in packs both ways, and what is counted are their own b
     bytesDone: capture.sizeBytes,
     sentBytes: capture.sizeBytes,
   });
-  const tally = await restore(store.engine(), restoreJob(manifest));
-  expect(tally).toMatchObject({ filesDone: contents.size, bytesSure: capture.sizeBytes, sentBytes: capture.sizeBytes });
+  const counters = await restore(store.engine(), restoreJob(manifest));
+  expect(counters).toMatchObject({
+    filesDone: contents.size,
+    bytesSure: capture.sizeBytes,
+    sentBytes: capture.sizeBytes,
+  });
   await expectRestored();
   const gets = await requestsOf("GetObject", manifest);
   expect(gets.reduce((sum, { requests }) => sum + requests, 0)).toBeLessThan(40);
@@ -108,17 +112,17 @@ test("small files travel in packs both ways, and what is counted are their own b
 
 test("compressed, fewer bytes move, and the counts end at those of the files", async () => {
   const capture = await takeAll({ ...DEFAULT_PACKING, zstd: true });
-  const seen: { tally: Tally | null } = { tally: null };
-  const manifest = await save(capture, store.engine(), (tally) => (seen.tally = tally));
+  const seen: { counters: ProgressCounters | null } = { counters: null };
+  const manifest = await save(capture, store.engine(), (counters) => (seen.counters = counters));
   expect(manifest.transform).toEqual({ kind: "zstd" });
   const framed = manifest.files.filter(({ extents }) => extents.some(({ stored }) => stored !== undefined));
   expect(framed.map(({ path }) => path).every((path) => path.endsWith(".json"))).toBe(true);
   expect(framed).toHaveLength(FILES / 2);
-  expect(seen.tally).toMatchObject({ bytesSure: capture.sizeBytes, bytesDone: capture.sizeBytes });
-  expect(seen.tally?.sentBytes).toBeLessThan(capture.sizeBytes / 2);
-  const tally = await restore(store.engine(), restoreJob(manifest));
-  expect(tally).toMatchObject({ bytesSure: capture.sizeBytes, bytesDone: capture.sizeBytes });
-  expect(tally.sentBytes).toBeLessThan(capture.sizeBytes / 2);
+  expect(seen.counters).toMatchObject({ bytesSure: capture.sizeBytes, bytesDone: capture.sizeBytes });
+  expect(seen.counters?.sentBytes).toBeLessThan(capture.sizeBytes / 2);
+  const counters = await restore(store.engine(), restoreJob(manifest));
+  expect(counters).toMatchObject({ bytesSure: capture.sizeBytes, bytesDone: capture.sizeBytes });
+  expect(counters.sentBytes).toBeLessThan(capture.sizeBytes / 2);
   await expectRestored();
 });
 
@@ -130,8 +134,8 @@ test("a pack that fails is sent again alone, and one that changed on its way bac
   expect(puts.reduce((sum, { requests }) => sum + requests, 0)).toBe(puts.length + 1);
   expect(puts.filter(({ requests }) => requests > 1)).toMatchObject([{ requests: 2, succeeded: 1 }]);
   await store.arm({ op: "GetObject", times: 1, action: { kind: "flip", side: "response", offset: 50_000 } });
-  const tally = await restore(store.engine(), restoreJob(manifest));
-  expect(tally.retries).toBe(1);
+  const counters = await restore(store.engine(), restoreJob(manifest));
+  expect(counters.retries).toBe(1);
   await expectRestored();
 });
 
@@ -162,8 +166,8 @@ test("what was written before a stop is looked at and not fetched again, unless 
   const [staging = ""] = (await readdir(join(folder, "out"))).map((name) => join(folder, "out", name));
   const damaged = contents.get("shards/1/1.npy")?.length ?? 0;
   await writeFile(join(staging, "shards/1/1.npy"), randomBytes(damaged));
-  const tally = await restore(store.engine(), restoreJob(manifest));
-  expect(tally).toMatchObject({ sentBytes: damaged, filesDone: contents.size, bytesSure: manifest.sizeBytes });
+  const counters = await restore(store.engine(), restoreJob(manifest));
+  expect(counters).toMatchObject({ sentBytes: damaged, filesDone: contents.size, bytesSure: manifest.sizeBytes });
   await expectRestored();
 });
 
@@ -172,11 +176,11 @@ test("one file of a pack is one request for its bytes alone", async () => {
     const whole = await save(await takeAll({ ...DEFAULT_PACKING, zstd }));
     const files = whole.files.filter(({ path }) => path === "shards/6/6.json");
     const one = { ...whole, files, sizeBytes: files[0]?.sizeBytes ?? 0 };
-    const tally = await restore(store.engine(), restoreJob(one));
+    const counters = await restore(store.engine(), restoreJob(one));
     const gets = await requestsOf("GetObject", whole);
     expect(gets.map(({ requests }) => requests)).toEqual([1]);
     const [extent] = files[0]?.extents ?? [];
-    expect(tally.sentBytes).toBe(extent?.stored?.length ?? extent?.length);
+    expect(counters.sentBytes).toBe(extent?.stored?.length ?? extent?.length);
     expect(
       (await readFile(join(target(), "shards/6/6.json"))).equals(contents.get("shards/6/6.json") ?? Buffer.alloc(0)),
     ).toBe(true);
@@ -191,8 +195,8 @@ test("some files of a pack are read together with what lies between them, and on
   const some = { ...whole, files, sizeBytes };
   contents = new Map([...contents].filter(([name]) => files.some(({ path }) => path === name)));
   expect(contents.size).toBe(FILES / 5);
-  const tally = await restore(store.engine(), restoreJob(some));
-  expect(tally).toMatchObject({ bytesSure: sizeBytes, bytesDone: sizeBytes, filesDone: FILES / 5 });
+  const counters = await restore(store.engine(), restoreJob(some));
+  expect(counters).toMatchObject({ bytesSure: sizeBytes, bytesDone: sizeBytes, filesDone: FILES / 5 });
   await expectRestored();
   const gets = await requestsOf("GetObject", whole);
   expect(gets.reduce((sum, { requests }) => sum + requests, 0)).toBeLessThan(files.length / 2);

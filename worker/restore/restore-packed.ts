@@ -3,7 +3,7 @@ import { lstat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { Engine } from "../transfer/engine.ts";
 import type { Patience } from "../transfer/store-session/retry.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { damageOfFiles } from "./damage-of.ts";
 import { findStaged } from "./placement/find-staged.ts";
 import { planBatches, type Batch } from "./plan-batches.ts";
@@ -46,15 +46,15 @@ export async function restorePacked(
     staging: string;
     signal: AbortSignal;
     patience: Patience;
-    tally: Tally;
+    counters: ProgressCounters;
     onDamage: (damage: DamageReport) => void;
   },
 ): Promise<void> {
-  const { files, staging, signal, patience, tally, onDamage } = about;
+  const { files, staging, signal, patience, counters, onDamage } = about;
   const sizeOf = (fileIndex: number) => files[fileIndex]?.file.sizeBytes ?? 0;
   for (const fileIndex of staged) {
-    tally.part({ fileIndex, partIndex: 0, length: sizeOf(fileIndex) }, "kept");
-    tally.fileDone();
+    counters.part({ fileIndex, partIndex: 0, length: sizeOf(fileIndex) }, "kept");
+    counters.fileDone();
   }
   const members = batches.flatMap((batch) => batch.members);
   const folders = new Set<string>();
@@ -69,8 +69,8 @@ export async function restorePacked(
     watch: {
       signal,
       patience,
-      onMoved: tally.moved,
-      onRetry: tally.retried,
+      onMoved: counters.moved,
+      onRetry: counters.retried,
       onFailed: (members, error) => {
         const damaged = members.flatMap(({ index }) => files[index]?.file ?? []);
         const damage = damageOfFiles(error, damaged);
@@ -78,8 +78,8 @@ export async function restorePacked(
       },
       onMember: ({ index, extent }, state) => {
         const movedBytes = extent.stored?.length ?? extent.length;
-        tally.part({ fileIndex: index, partIndex: 0, length: extent.length, movedBytes }, state);
-        if (state === "done") tally.fileDone();
+        counters.part({ fileIndex: index, partIndex: 0, length: extent.length, movedBytes }, state);
+        if (state === "done") counters.fileDone();
       },
     },
   });

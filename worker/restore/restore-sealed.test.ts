@@ -14,7 +14,7 @@ import { makeKeyPair } from "#storage/encryption/hpke.ts";
 import { makeSafetensors, sumPlainly } from "#storage/testing/plain-safetensors.ts";
 import { createEngine, type Engine } from "../transfer/engine.ts";
 import { readIdentity } from "../base/identity.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { openTrialStore, type TrialStore } from "../testing/trial-store.ts";
 import { createFakeHub } from "../testing/fake-hub.ts";
 import type { Capture } from "../capture/capture.ts";
@@ -66,7 +66,7 @@ interface Saving {
   engine?: Engine;
   hideNames?: boolean;
   signal?: AbortSignal;
-  onStart?: (tally: Tally) => void;
+  onStart?: (counters: ProgressCounters) => void;
 }
 
 async function save(capture: Capture, about: Saving = {}): Promise<Manifest> {
@@ -132,15 +132,15 @@ test.each([false, true])(
   "comes back as it was, and nothing of it can be read in the store (names hidden: %s)",
   async (hideNames) => {
     const capture = await take();
-    const seen: { tally: Tally | null } = { tally: null };
-    const manifest = await save(capture, { hideNames, onStart: (tally) => (seen.tally = tally) });
-    expect(seen.tally).toMatchObject({
+    const seen: { counters: ProgressCounters | null } = { counters: null };
+    const manifest = await save(capture, { hideNames, onStart: (counters) => (seen.counters = counters) });
+    expect(seen.counters).toMatchObject({
       filesDone: contents.size,
       bytesSure: capture.sizeBytes,
       bytesDone: capture.sizeBytes,
     });
-    const tally = await restore(store.engine(), restoreJob(manifest));
-    expect(tally).toMatchObject({
+    const counters = await restore(store.engine(), restoreJob(manifest));
+    expect(counters).toMatchObject({
       filesDone: contents.size,
       bytesSure: capture.sizeBytes,
       bytesDone: capture.sizeBytes,
@@ -183,8 +183,8 @@ test("is compared without any key, and what was changed is named", async () => {
 test("a bit that changes on its way is fetched again, and one that stays changed is refused and named", async () => {
   const manifest = await save(await take());
   await store.arm({ op: "GetObject", times: 2, action: { kind: "flip", side: "response", offset: 300_000 } });
-  const tally = await restore(store.engine(), restoreJob(manifest));
-  expect(tally.retries).toBeGreaterThan(0);
+  const counters = await restore(store.engine(), restoreJob(manifest));
+  expect(counters.retries).toBeGreaterThan(0);
   await expectRestored();
   await rm(target(), { recursive: true });
   const code = "SEAL_BROKEN";
@@ -248,9 +248,9 @@ test("an upload that was stopped goes on with the parts it has: they are the sam
   const stopped = save(capture, {
     signal: stop.signal,
     engine: store.engine({ connections: 3 }),
-    onStart: (tally) => {
+    onStart: (counters) => {
       const look = setInterval(() => {
-        if (tally.bytesSure < 5 * MIB) return;
+        if (counters.bytesSure < 5 * MIB) return;
         clearInterval(look);
         stop.abort();
       }, 10);
@@ -309,8 +309,8 @@ test("a restore that was stopped goes on with what it had, and some files are re
   const manifest = await save(await take());
   const job = restoreJob(manifest, { beforePlaced: () => Promise.reject(new Error("stopped")) });
   await expect(restore(store.engine(), job)).rejects.toThrow("stopped");
-  const tally = await restore(store.engine(), restoreJob(manifest));
-  expect(tally).toMatchObject({ sentBytes: 0, bytesSure: manifest.sizeBytes });
+  const counters = await restore(store.engine(), restoreJob(manifest));
+  expect(counters).toMatchObject({ sentBytes: 0, bytesSure: manifest.sizeBytes });
   await expectRestored();
   await rm(target(), { recursive: true });
   const files = [filePath.parse("small.bin"), filePath.parse("hush-hush/0/0.json")];
@@ -327,9 +327,9 @@ test("connections that break in the middle of segments cost a segment, not the p
     times: 6,
     action: { kind: "reset", at: "response", afterBytes: SEGMENT_BYTES + 1000 },
   });
-  const tally = await restore(store.engine(), restoreJob(manifest));
+  const counters = await restore(store.engine(), restoreJob(manifest));
   await expectRestored();
-  expect(tally.bytesSure).toBe(manifest.sizeBytes);
+  expect(counters.bytesSure).toBe(manifest.sizeBytes);
 });
 
 test("a store that wants MD5s gets those of the encrypted parts", async () => {
@@ -362,7 +362,7 @@ test("tensors are cut out of it, from files of several parts and from packed one
     // The header comes wrong once.
     const flip = { op: "GetObject", keyPattern: key?.key, action: { kind: "flip", side: "response", offset: 40 } };
     await store.arm({ ...flip, times: 1 });
-    const tally = await cut({ onDamage: (damage) => told.push(damage) });
+    const counters = await cut({ onDamage: (damage) => told.push(damage) });
     expect(told).toEqual([]);
     const landed = async (path: string) => sumPlainly(await readFile(join(target(), path))).tensors;
     const sums = (tensors: typeof large, name: string) =>
@@ -373,7 +373,7 @@ test("tensors are cut out of it, from files of several parts and from packed one
       weight_map: { "head.w": "model.safetensors", "adapter.b": "small.safetensors" },
     });
     // The part of the header and the two that the tensor lies in, of four.
-    expect(tally.bytesTotal).toBeLessThan(16 * MIB - 1);
+    expect(counters.bytesTotal).toBeLessThan(16 * MIB - 1);
     await rm(target(), { recursive: true });
     await store.disarm();
     // What stays wrong is damage of its file.

@@ -73,8 +73,8 @@ test("stopped in the middle nothing has the final name, and the next try fetches
   await expect(stat(target)).rejects.toMatchObject({ code: "ENOENT" });
   await store.disarm();
 
-  const tally = await restore(store.engine(), jobOf());
-  expect(tally.sentBytes).toBe(4 * MIB);
+  const counters = await restore(store.engine(), jobOf());
+  expect(counters.sentBytes).toBe(4 * MIB);
   expect((await readFile(join(target, "deep/model.safetensors"))).equals(model)).toBe(true);
 });
 
@@ -264,8 +264,8 @@ test("what is about to get its name is known before it has it", async () => {
 });
 
 test("of the files that were chosen nothing else is fetched, and a name that is not there is refused", async () => {
-  const tally = await restore(store.engine(), jobOf({ files: ["empty.txt"] }));
-  expect(tally.sentBytes).toBe(0);
+  const counters = await restore(store.engine(), jobOf({ files: ["empty.txt"] }));
+  expect(counters.sentBytes).toBe(0);
   expect(await below(target)).toEqual(["empty.txt"]);
   await expect(restore(store.engine(), jobOf({ files: ["other.txt"] }))).rejects.toMatchObject({ code: "NOT_FOUND" });
 });

@@ -17,7 +17,7 @@ import { openReceiveJournal, receiveFile, type ReceiveMemory } from "../transfer
 import type { Piece } from "../transfer/download/piece.ts";
 import { sealedAs } from "../transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
-import { createTally, type Tally } from "../transfer/progress/transfer-progress.ts";
+import { createProgressCounters, type ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { assertFree } from "./placement/assert-free.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
@@ -66,7 +66,7 @@ const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
  * Faults: CHECKPOINT_INCOMPLETE, SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, NO_SPACE, HOSTILE_NAME, FOLDER_UNWRITABLE,
  * CHECKSUM_MISMATCH, OBJECT_CHANGED, those of the hub and the store, CANCELLED.
  */
-export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
+export async function restore(engine: Engine, job: RestoreJob): Promise<ProgressCounters> {
   const { command } = job;
   const target = readTarget(command.targetPath);
   const places = placesOf(target, command.transferId);
@@ -96,11 +96,11 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     ...(key !== null && { fileKey: fileKeyOf(key, file.path) }),
   }));
   if (command.files != null && layout.kind === "folder") await assertFree(target, manifest.files);
-  const tally = createTally(
+  const counters = createProgressCounters(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
     engine.retrier.clock.now,
   );
-  job.onStart(tally);
+  job.onStart(counters);
   const sums = new Map<string, string[]>();
   const memory = await openReceiveJournal(journalOf(job));
   try {
@@ -116,13 +116,13 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
         staging,
         signal: job.signal,
         patience,
-        tally,
+        counters,
         onDamage: (damage) => job.onDamage?.(damage),
       }),
       forEachFile(alone, { isSmall, direction: "down" }, async ([fileIndex, placed]) => {
         const { file, place } = placed;
         await makeParents(staging, place);
-        const received = receiveOne(engine, job, { ...placed, fileIndex, memory, patience, tally });
+        const received = receiveOne(engine, job, { ...placed, fileIndex, memory, patience, counters });
         const found = await received.catch((error: unknown) => {
           const damage = damageOf(error, file);
           if (damage !== null) job.onDamage?.(damage);
@@ -130,7 +130,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
         });
         sums.set(file.path, found);
         await setDate(place, file.mtimeMs);
-        tally.fileDone();
+        counters.fileDone();
       }),
     );
     if (job.signal.aborted) throw new Fault("CANCELLED");
@@ -159,7 +159,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Tally> {
     whole,
     whole.files.map(({ path }) => sums.get(path) ?? null),
   );
-  return tally;
+  return counters;
 }
 
 /**
@@ -257,9 +257,9 @@ async function stagedBytes(
 async function receiveOne(
   engine: Engine,
   job: RestoreJob,
-  about: Placed & { fileIndex: number; memory: ReceiveMemory; patience: Patience; tally: Tally },
+  about: Placed & { fileIndex: number; memory: ReceiveMemory; patience: Patience; counters: ProgressCounters },
 ): Promise<string[]> {
-  const { file, place, fileIndex, memory, patience, tally } = about;
+  const { file, place, fileIndex, memory, patience, counters } = about;
   const pieces = piecesOf(about);
   const indexOf = new Map(pieces.map((piece, index) => [piece, index]));
   return receiveFile(
@@ -270,10 +270,10 @@ async function receiveOne(
       watch: {
         signal: job.signal,
         patience,
-        onMoved: tally.moved,
+        onMoved: counters.moved,
         onPiece: (piece, state) =>
-          tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
-        onRetry: tally.retried,
+          counters.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state),
+        onRetry: counters.retried,
       },
     },
   );

@@ -5,12 +5,12 @@ import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { TransferState } from "#protocol/wire/transfer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { isOwn, ownCommandId, type CommandMemory, type Taken } from "../hub-link/command-memory.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { Outbox } from "../hub-link/outbox.ts";
 import { restoreFromCopies, type ReadParts } from "./read-copies.ts";
-import { createTurns, type Turns } from "../job-runner/job-runner.ts";
+import { createJobRunner, type JobRunner } from "../job-runner/job-runner.ts";
 import { tellEnd, type ReadFrom } from "../job-runner/tell-end.ts";
 import type { Impossible } from "./placement/safe-place.ts";
 import type { Replaced } from "./placement/put-in-place.ts";
@@ -18,7 +18,7 @@ import { clearRestore, restore } from "./restore.ts";
 import type { Origin, RestoreCommand, RestoreJob } from "./restore-job.ts";
 
 /** Carries out restores, one at a time, in the order in which they were requested, and continues them after a kill. */
-export interface Restorer extends Turns {
+export interface Restorer extends JobRunner {
   /**
    * Restores before training starts, and continues what an earlier process had begun. Returns the facts of the manifest, where
    * this process has read it. Faults: those of `restore`.
@@ -63,7 +63,7 @@ export interface RestorerParts {
 export interface RestoreEnd {
   state: TransferState;
   fault: Fault | null;
-  tally: Tally | null;
+  counters: ProgressCounters | null;
   /** Null when the manifest was not read. */
   origin: Origin | null;
 }
@@ -91,7 +91,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
   /** Copy that was read, by the id of the command, until the end is reported. */
   const read = new Map<string, ReadFrom>();
   const origins = new Map<string, Origin>();
-  const turns = createTurns<RestoreTaken>({
+  const jobs = createJobRunner<RestoreTaken>({
     memory,
     clock,
     signal,
@@ -100,7 +100,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
     mayGo: ({ command }) => isOwn(command) || parts.isHeld?.(command.run) !== true,
     lookMs: null,
     onStart: ({ command }) => parts.onStart(command),
-    work: async ({ command }, { engine, turn, signal: until }) => {
+    work: async ({ command }, { engine, running, signal: until }) => {
       const leftOut: Impossible[] = [];
       const job: RestoreJob = {
         command,
@@ -109,7 +109,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
         journals,
         signal: until,
         onStart: (started) => {
-          turn.tally = started;
+          running.counters = started;
         },
         beforePlaced,
         ...(parts.afterPlaced !== undefined && { afterPlaced: parts.afterPlaced }),
@@ -117,7 +117,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
         ...(isOwn(command) && parts.member != null && { member: parts.member }),
         onOrigin: (origin) => void origins.set(command.id, origin),
         onDamage: (report) => {
-          turn.damage ??= report;
+          running.damage ??= report;
         },
         ...(mayPlace === undefined || isOwn(command) ? {} : { mayPlace }),
       };
@@ -127,16 +127,16 @@ export function createRestorer(parts: RestorerParts): Restorer {
     },
     clear: ({ command }) => clearRestore({ command, journals, replaced }),
     end: async (item, how) => {
-      const { to, fault, tally } = how;
+      const { to, fault, counters } = how;
       await memory.setState(item.command.id, to, fault?.toData() ?? null);
       const origin = origins.get(item.command.id) ?? null;
-      parts.onEnd(item.command, { state: to, fault, tally, origin });
+      parts.onEnd(item.command, { state: to, fault, counters, origin });
       origins.delete(item.command.id);
       await tellEnd(parts, item, { ...how, from: read.get(item.command.id) ?? null });
       read.delete(item.command.id);
       waiting.get(item.command.id)?.({ to, fault, origin });
     },
-    tellAgain: (item) => tellEnd(parts, item, { tally: null, damage: null }),
+    tellAgain: (item) => tellEnd(parts, item, { counters: null, damage: null }),
   });
 
   const restoreFirst: Restorer["restoreFirst"] = async (wanted) => {
@@ -159,7 +159,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
     const { promise: ended, resolve } = Promise.withResolvers<Ended>();
     waiting.set(command.id, resolve);
     if (begun === undefined) await memory.accept(command, Date.now());
-    turns.wake();
+    jobs.wake();
     const stop = () => resolve({ to: "cancelled", fault: null, origin: null });
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
@@ -170,5 +170,5 @@ export function createRestorer(parts: RestorerParts): Restorer {
     return origin;
   };
 
-  return { ...turns, restoreFirst };
+  return { ...jobs, restoreFirst };
 }

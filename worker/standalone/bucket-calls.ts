@@ -6,7 +6,7 @@ import { listPages, type ListedObject } from "../object-copy/listing/list-object
 import { askStore } from "../object-copy/requests/ask-store.ts";
 import { findObject } from "../object-copy/requests/head.ts";
 import { readPieces } from "../object-copy/requests/read-range.ts";
-import type { Bench } from "../store-session/store-session.ts";
+import type { StoreSession } from "../store-session/store-session.ts";
 
 /** Small objects of a bucket (claims, leases, manifests), read and written in one piece with keys that are here. */
 export interface BucketCalls {
@@ -70,7 +70,7 @@ function etagOf(answer: HttpAnswer, at: { op: string; key: string }): string {
   throw new Fault("UNEXPECTED_ANSWER", { op: at.op, subject: at.key, detail: "it has no ETag" });
 }
 
-export function createBucketCalls(bench: Bench, signal: AbortSignal): BucketCalls {
+export function createBucketCalls(storeSession: StoreSession, signal: AbortSignal): BucketCalls {
   let clock: { storeMs: number; seenMs: number } | null = null;
   const learnTime = ({ headers }: HttpAnswer) => {
     const storeMs = instantOf(headers["date"]);
@@ -78,7 +78,7 @@ export function createBucketCalls(bench: Bench, signal: AbortSignal): BucketCall
   };
   /** Null when it is too large for one answer. */
   const readSmall = (key: string): Promise<StoredText | null> =>
-    askStore(bench, { op: "GetObject", method: "GET", at: { key }, headers: RANGE, signal }, (answer) => {
+    askStore(storeSession, { op: "GetObject", method: "GET", at: { key }, headers: RANGE, signal }, (answer) => {
       learnTime(answer);
       const op = "GetObject";
       const isEmpty = answer.status === 416;
@@ -88,13 +88,13 @@ export function createBucketCalls(bench: Bench, signal: AbortSignal): BucketCall
       return { text: textOf(answer.body, key), etag: etagOf(answer, { op, key }), modifiedAtMs };
     });
   const readLarge = async (key: string): Promise<StoredText | null> => {
-    const head = await findObject(bench, { key, signal });
+    const head = await findObject(storeSession, { key, signal });
     if (head === null) return null;
     const { sizeBytes: length, etag, modifiedAtMs } = head;
     if (length > MOST_BYTES) throw new Fault("TOO_LARGE", { op: "GetObject", subject: key });
     const pieces: Buffer[] = [];
     const about = { key, etag, offset: 0, length, signal, ahead: 1 };
-    for await (const piece of readPieces(bench, about)) pieces.push(Buffer.from(piece));
+    for await (const piece of readPieces(storeSession, about)) pieces.push(Buffer.from(piece));
     return { text: textOf(Buffer.concat(pieces), key), etag, modifiedAtMs };
   };
   const read = async (key: string): Promise<StoredText | null> => {
@@ -115,7 +115,7 @@ export function createBucketCalls(bench: Bench, signal: AbortSignal): BucketCall
       ...headersOf(condition),
     };
     try {
-      return await askStore(bench, { op, method: "PUT", at: { key }, headers, body, signal }, (answer) => {
+      return await askStore(storeSession, { op, method: "PUT", at: { key }, headers, body, signal }, (answer) => {
         learnTime(answer);
         if (answer.status !== 200) throw faultOfAnswer({ op, subject: key, answer });
         return etagOf(answer, { op, key });
@@ -128,7 +128,7 @@ export function createBucketCalls(bench: Bench, signal: AbortSignal): BucketCall
   };
   return {
     read,
-    now: () => (clock === null ? bench.now() : clock.storeMs + (performance.now() - clock.seenMs)),
+    now: () => (clock === null ? storeSession.now() : clock.storeMs + (performance.now() - clock.seenMs)),
     write: async (key, text, condition) => {
       const etag = await put(key, text, condition);
       if (etag !== null || condition === undefined) return etag;
@@ -137,16 +137,16 @@ export function createBucketCalls(bench: Bench, signal: AbortSignal): BucketCall
       return there?.text === text ? there.etag : null;
     },
     list: async function* (prefix) {
-      for await (const { objects } of listPages(bench, { prefix, signal })) yield* objects;
+      for await (const { objects } of listPages(storeSession, { prefix, signal })) yield* objects;
     },
     folders: async (prefix) => {
       const found: string[] = [];
-      for await (const page of listPages(bench, { prefix, delimiter: "/", signal })) found.push(...page.folders);
+      for await (const page of listPages(storeSession, { prefix, delimiter: "/", signal })) found.push(...page.folders);
       return found.map((folder) => folder.slice(prefix.length).replace(/\/$/, ""));
     },
     remove: async (key) => {
       const op = "DeleteObject";
-      await askStore(bench, { op, method: "DELETE", at: { key }, signal }, (answer) => {
+      await askStore(storeSession, { op, method: "DELETE", at: { key }, signal }, (answer) => {
         if (answer.status !== 204 && answer.status !== 200 && answer.status !== 404)
           throw faultOfAnswer({ op, subject: key, answer });
       });

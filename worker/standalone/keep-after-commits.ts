@@ -6,7 +6,7 @@ import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { keepRun, type KeepParts, type KeptRun } from "./keep-run.ts";
 
 /** Applies `--keep` after commits, in the background, one run at a time. */
-export interface Keeper {
+export interface RetentionRunner {
   committed(manifest: Pick<Manifest, "run" | "writerEpoch" | "sizeBytes">): void;
   /** Resolves when nothing is being applied. No faults. */
   idle(): Promise<void>;
@@ -15,7 +15,7 @@ export interface Keeper {
 /** Prints a sentence, with its fields for programs. */
 export type Say = (sentence: string, fields: Record<string, unknown> & { type: string }) => void;
 
-interface KeeperParts extends Omit<KeepParts, "policy" | "facts" | "assertWriter"> {
+interface RetentionRunnerParts extends Omit<KeepParts, "policy" | "facts" | "assertWriter"> {
   /** Null: nothing is removed. */
   policy: KeepPolicy | null;
   /** @throws Fault EPOCH_OVER when another node writes the run, those of the store */
@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000;
 /** Commits from which the growth of a run is told. */
 const TELLING = 3;
 
-export function createKeeper(parts: KeeperParts): Keeper {
+export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRunner {
   const { policy } = parts;
   const grown = new Map<RunName, { count: number; bytes: number; sinceMs: number }>();
   const facts: KeepParts["facts"] = new Map();
@@ -75,7 +75,7 @@ export function createKeeper(parts: KeeperParts): Keeper {
 }
 
 function tellKept(
-  parts: Pick<KeeperParts, "say">,
+  parts: Pick<RetentionRunnerParts, "say">,
   { run, policy }: { run: RunName; policy: KeepPolicy },
   kept: KeptRun,
 ): void {

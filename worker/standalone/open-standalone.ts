@@ -22,7 +22,7 @@ import { readAccess } from "../store-session/store-session.ts";
 import { createEngine } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
 import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
-import { createKeeper, type Say } from "./keep-after-commits.ts";
+import { createRetentionRunner, type Say } from "./keep-after-commits.ts";
 import { createRunClaims, type RunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
 import { createRunRecords, type RunRecords } from "./run-record.ts";
@@ -99,7 +99,7 @@ export async function openBucket(
     await engine.close();
     throw error;
   }
-  const bench = {
+  const storeSession = {
     engine,
     get access() {
       return source.access;
@@ -108,7 +108,7 @@ export async function openBucket(
     now: source.now,
     aheadMs: source.aheadMs,
   };
-  const calls = createBucketCalls(bench, at.signal);
+  const calls = createBucketCalls(storeSession, at.signal);
   const records = createRunRecords(calls, at.prefix);
   return { calls, records, access, source, createSource, close: engine.close };
 }
@@ -172,8 +172,19 @@ export async function openStandalone(
     const damaged = new Set<string>();
     const assertWriter = (run: RunName, epoch: number) => claims.confirm(run, epoch, 0);
     const keeping = { calls, records, prefix, damaged, node: node.name, policy: about.keep, say: about.say };
-    const keeper = createKeeper({ ...keeping, assertWriter });
-    const parts = { calls, records, damaged, claims, source, store, node, assertNoHub: assertFree, keeper, signal };
+    const retentionRunner = createRetentionRunner({ ...keeping, assertWriter });
+    const parts = {
+      calls,
+      records,
+      damaged,
+      claims,
+      source,
+      store,
+      node,
+      assertNoHub: assertFree,
+      retentionRunner,
+      signal,
+    };
     const hub = createStandaloneHub(parts);
     const renewing = keepRenewing(claims);
     return {
@@ -184,7 +195,7 @@ export async function openStandalone(
       isConditional,
       close: async () => {
         renewing.end();
-        await keeper.idle();
+        await retentionRunner.idle();
         await close();
       },
     };

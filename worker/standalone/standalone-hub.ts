@@ -7,7 +7,7 @@ import { NO_THRESHOLDS } from "#protocol/links/probe.ts";
 import type { RequestSource } from "#storage/signing/signing.ts";
 import type { Hub, HubClient } from "../hub-link/hub.ts";
 import { claimRun, SURE_MS, type RunClaims } from "./claim-run.ts";
-import type { Keeper } from "./keep-after-commits.ts";
+import type { RetentionRunner } from "./keep-after-commits.ts";
 import { answered } from "./hub-answers.ts";
 import { assertStored, choosingOf, readingCalls, sha256Of, type Reading } from "./reading-calls.ts";
 
@@ -22,7 +22,7 @@ export interface StandaloneParts extends Reading {
   /** @throws Fault PREFIX_OF_HUB: a hub keeps checkpoints under this prefix by now */
   assertNoHub(): Promise<void>;
   /** Applies the rules of `--keep` after commits. */
-  keeper: Keeper;
+  retentionRunner: RetentionRunner;
   signal: AbortSignal;
 }
 
@@ -134,7 +134,7 @@ function writingCalls(parts: StandaloneParts) {
         await writeManifest(parts, manifest, text);
         // The store may have taken it long after it was sent.
         await claims.confirm(run, writerEpoch, SURE_MS);
-        parts.keeper.committed(manifest);
+        parts.retentionRunner.committed(manifest);
         return { sha256: sha256Of(text) };
       },
     },
@@ -142,7 +142,7 @@ function writingCalls(parts: StandaloneParts) {
 }
 
 /** Answers what a node asks because there are others, and refuses what only a hub can do. */
-function callsOfFleet({ calls, claims, store, node, keeper }: StandaloneParts) {
+function callsOfFleet({ calls, claims, store, node, retentionRunner }: StandaloneParts) {
   return {
     enrol: { mutate: needsHub("enrol") },
     rotate: { mutate: needsHub("rotate") },
@@ -169,7 +169,7 @@ function callsOfFleet({ calls, claims, store, node, keeper }: StandaloneParts) {
     },
     goodbye: {
       mutate: async () => {
-        await keeper.idle();
+        await retentionRunner.idle();
         await claims.giveBack();
         return { ok: true as const };
       },

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import { parseCommandLine } from "../command-line/cli.ts";
 import { resolveConfig } from "../command-line/config.ts";
 import { createTerminal } from "../command-line/terminal.ts";
-import { warmAll, withBench, type Bound } from "./store-session.ts";
+import { warmAll, withStoreSession, type Bound } from "./store-session.ts";
 import type { Verb } from "../command-line/verb.ts";
 
 let state: string;
@@ -34,12 +34,13 @@ function verbWith(flags: string[] = [], endpoint = ENDPOINT): Verb {
 }
 
 const bound: Bound = { bucket: "runs", direction: "down" };
-const widthOf = (verb: Verb, about: Bound = bound) => withBench(verb, about, async ({ engine }) => engine.gate.width);
+const widthOf = (verb: Verb, about: Bound = bound) =>
+  withStoreSession(verb, about, async ({ engine }) => engine.semaphore.width);
 
 /** A copy that finds 37 connections to be best. */
 const copyAndFind = (verb: Verb, work: () => Promise<void> = async () => undefined) =>
-  withBench(verb, bound, async ({ engine }) => {
-    engine.helm.best = () => FOUND;
+  withStoreSession(verb, bound, async ({ engine }) => {
+    engine.controller.best = () => FOUND;
     await work();
   });
 
@@ -75,27 +76,35 @@ test("nothing is learned of the link from a copy that failed, and nothing is lef
 });
 
 test("a limit by time of day holds for a copy", async () => {
-  const rate = await withBench(verbWith(["--limit-down", "00:00-12:00=2MB,12:00-00:00=2MB"]), bound, async (bench) => {
-    return bench.engine.limiter.bytesPerSecond;
-  });
+  const rate = await withStoreSession(
+    verbWith(["--limit-down", "00:00-12:00=2MB,12:00-00:00=2MB"]),
+    bound,
+    async (storeSession) => {
+      return storeSession.engine.limiter.bytesPerSecond;
+    },
+  );
   expect(rate).toBe(2_000_000);
 });
 
 test("a provider is known by its address, and its region with it", async () => {
   const verb = verbWith([], "https://s3.eu-central-1.wasabisys.com");
-  const access = await withBench(verb, bound, async (bench) => bench.access);
+  const access = await withStoreSession(verb, bound, async (storeSession) => storeSession.access);
   expect(access).toMatchObject({ region: "eu-central-1", addressing: "path", traits: { checksum: "md5" } });
 });
 
 test("who can ask for more at once is told of a store that is far, and not of a near one", async () => {
   const told: number[] = [];
-  await withBench(verbWith(["--concurrency", "6"]), bound, async ({ engine, ...rest }) => {
+  await withStoreSession(verbWith(["--concurrency", "6"]), bound, async ({ engine, ...rest }) => {
     let rttMs: number | null = null;
     const warmed: number[] = [];
-    const wire = { ...engine.wire, rttMs: () => rttMs, warm: (_: string, count: number) => void warmed.push(count) };
+    const httpClient = {
+      ...engine.httpClient,
+      rttMs: () => rttMs,
+      warm: (_: string, count: number) => void warmed.push(count),
+    };
     let open: (width: number) => void = () => undefined;
-    const helm = { ...engine.helm, expect: (_: unknown, opening: typeof open) => void (open = opening) };
-    warmAll({ ...rest, engine: { ...engine, wire, helm } }, (width) => void told.push(width));
+    const controller = { ...engine.controller, expect: (_: unknown, opening: typeof open) => void (open = opening) };
+    warmAll({ ...rest, engine: { ...engine, httpClient, controller } }, (width) => void told.push(width));
     open(6);
     rttMs = 5;
     open(6);

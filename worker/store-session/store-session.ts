@@ -23,7 +23,7 @@ import { openThrottle } from "../limits/throttle.ts";
 import type { Verb } from "../command-line/verb.ts";
 
 /** A session with a bucket: its keys, and the engine that moves bytes to and from it. */
-export interface Bench {
+export interface StoreSession {
   engine: Engine;
   /** Present address of the store, which may have named another region than the given one. */
   readonly access: StoreAccess;
@@ -52,10 +52,14 @@ export interface Bound {
 }
 
 /** Runs `work` with a session for a bucket, and closes its connections afterwards. Faults: BAD_INPUT, those of `work`. */
-export async function withBench<T>(verb: Verb, about: Bound, work: (bench: Bench) => Promise<T>): Promise<T> {
-  const { bench, learn, close } = await openBench(verb, about);
+export async function withStoreSession<T>(
+  verb: Verb,
+  about: Bound,
+  work: (storeSession: StoreSession) => Promise<T>,
+): Promise<T> {
+  const { storeSession, learn, close } = await openStoreSession(verb, about);
   try {
-    const result = await work(bench);
+    const result = await work(storeSession);
     await learn();
     return result;
   } finally {
@@ -69,14 +73,14 @@ const FIXED_KEYS: ReadonlyMap<FaultCode, string> = new Map([
   ["CREDENTIALS_EXPIRED", "give new keys and start the same command again; it goes on where it was"],
 ]);
 
-interface OpenBench {
-  bench: Bench;
+interface OpenStoreSession {
+  storeSession: StoreSession;
   /** Keeps facts about the link and the store for the next command. */
   learn(): Promise<void>;
   close(): Promise<void>;
 }
 
-async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
+async function openStoreSession(verb: Verb, about: Bound): Promise<OpenStoreSession> {
   const { config, terminal } = verb;
   const { bucket } = about;
   const direction = about.direction === "within" ? null : about.direction;
@@ -121,7 +125,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
   engine.retrier.hopeless = FIXED_KEYS;
   engine.store.onSay = (sentence) => terminal.say(sentence, { type: "note", sentence });
   // The first connection is then open when the files have been listed.
-  if (direction === "up") engine.wire.warm(locate(source.access, "k").origin, 1);
+  if (direction === "up") engine.httpClient.warm(locate(source.access, "k").origin, 1);
   try {
     // Missing keys are reported before anything is read or written.
     await keys.fresh();
@@ -132,7 +136,7 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
     throw error;
   }
   if (direction !== null) throttle.govern({ ...engine, direction, endpoint: () => source.access.endpoint });
-  const bench: Bench = {
+  const storeSession: StoreSession = {
     engine,
     get access() {
       return source.access;
@@ -142,14 +146,14 @@ async function openBench(verb: Verb, about: Bound): Promise<OpenBench> {
     aheadMs: source.aheadMs,
   };
   return {
-    bench,
+    storeSession,
     learn: async () => {
       if (memory === null || key === null) return;
       const wasFree = connections === 0 && engine.limiter.bytesPerSecond === 0 && limits.shareForOthers === null;
       await learnFrom(memory, key, { engine, wasFree, wallNowMs: Date.now() });
       const { origin } = locate(source.access, "k");
       if (origin.startsWith("https:"))
-        await memory.learnAddresses(new URL(origin).hostname, engine.wire.addressesOf(origin));
+        await memory.learnAddresses(new URL(origin).hostname, engine.httpClient.addressesOf(origin));
     },
     close: async () => {
       stopWatch();
@@ -175,10 +179,10 @@ export const FAR_MS = 20;
  * Opens the connections for later downloads while the store is still asked what to fetch. `onFar` is called when the store is
  * far, with the number of connections that are worth it.
  */
-export const warmAll = ({ engine, access }: Bench, onFar?: (width: number) => void): void =>
-  engine.helm.expect({ count: Infinity, size: "large" }, (width) => {
-    engine.wire.warm(locate(access, "k").origin, width);
-    if ((engine.wire.rttMs() ?? 0) >= FAR_MS) onFar?.(width);
+export const warmAll = ({ engine, access }: StoreSession, onFar?: (width: number) => void): void =>
+  engine.controller.expect({ count: Infinity, size: "large" }, (width) => {
+    engine.httpClient.warm(locate(access, "k").origin, width);
+    if ((engine.httpClient.rttMs() ?? 0) >= FAR_MS) onFar?.(width);
   });
 
 export interface Journal {
@@ -188,10 +192,10 @@ export interface Journal {
 }
 
 /** Returns the place of the journal of a copy between two places. Faults: FOLDER_UNWRITABLE. */
-export async function journalOf(verb: Verb, bench: Bench, name: string): Promise<Journal> {
+export async function journalOf(verb: Verb, storeSession: StoreSession, name: string): Promise<Journal> {
   const state = await stateOfCopy(verb);
   // The endpoint as given: a region that the store names must not make it another copy.
-  const { endpoint } = readAccess(verb.config, bench.access.bucket);
+  const { endpoint } = readAccess(verb.config, storeSession.access.bucket);
   const copyId = createHash("sha256").update(`${endpoint} ${name}`).digest("hex").slice(0, 16);
   return { copyId, journalPath: join(state, "copies", `${copyId}.jsonl`) };
 }

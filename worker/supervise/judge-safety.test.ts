@@ -38,7 +38,7 @@ async function ended(...paths: string[]) {
     laidBefore: new Map(),
     refused: new Map(),
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
-    narrator: { nothingTaken: (about: NothingTaken) => void said.push(about) },
+    reporter: { nothingTaken: (about: NothingTaken) => void said.push(about) },
     session: { knows: () => true },
   } as unknown as Agent;
   const nothing = await tellNothingTaken(agent, startedAt);
@@ -73,8 +73,8 @@ function saved(knows: (path: string) => boolean = () => true) {
     leftInPlace: new Map(),
     refused: new Map(),
     beginnings: new Map(),
-    benches: {},
-    narrator: { refused: () => undefined, passedOver: () => undefined, captured: () => undefined },
+    storeSessions: {},
+    reporter: { refused: () => undefined, passedOver: () => undefined, captured: () => undefined },
     uplink: { bytesPerSecond: () => null },
     uploader: { wake: () => undefined },
     state: folder,

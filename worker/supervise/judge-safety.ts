@@ -24,10 +24,10 @@ export interface NothingTaken {
  * reports them on the console and to the hub. @throws Fault NO_SPACE, WRITE_FAILED
  */
 export async function tellNothingTaken(
-  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "narrator" | "session">,
+  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "reporter" | "session">,
   startedAt: number,
 ): Promise<NothingTaken[]> {
-  const { options, ledger, savedRuns, outbox, narrator, session } = agent;
+  const { options, ledger, savedRuns, outbox, reporter, session } = agent;
   const found: NothingTaken[] = [];
   for (const { run, folder, takes } of options.watches) {
     if (savedRuns.has(run) || ledger.all().some((item) => item.run === run)) continue;
@@ -38,7 +38,7 @@ export async function tellNothingTaken(
     const isRefused = (await findUntaken(folder, candidates, startedAt)).files < untaken.files;
     const nothing = { run, folder, untaken, isRefused };
     found.push(nothing);
-    narrator.nothingTaken(nothing);
+    reporter.nothingTaken(nothing);
     const path = join(folder, untaken.largest[0]?.path ?? "");
     const detail = `the program ended and nothing that it wrote is safe (${untakenWords(untaken)})`;
     const fault = new Fault("NO_CHECKPOINT", { op: ENDED_UNSAFE, subject: path, detail });

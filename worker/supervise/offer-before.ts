@@ -10,7 +10,7 @@ const AT_ONCE_MS = 2 * 60_000;
  * before it wrote a checkpoint or reported a further step. Reports nothing if the hub is not reachable or too old.
  */
 export async function offerBefore(
-  agent: Pick<Agent, "hub" | "ledger" | "training" | "runs" | "narrator" | "signal">,
+  agent: Pick<Agent, "hub" | "ledger" | "training" | "runs" | "reporter" | "signal">,
   points: readonly ResumePoint[],
   end: { code: number; ranMs: number; startedAt: number },
 ): Promise<void> {
@@ -21,7 +21,7 @@ export async function offerBefore(
     if (wrote || (trained !== null && trained.step > step)) continue;
     const before = await findBefore(agent, run, step);
     if (before === undefined) continue;
-    agent.narrator.failedAtOnce({ run, step, code: end.code, ranMs: end.ranMs, before });
+    agent.reporter.failedAtOnce({ run, step, code: end.code, ranMs: end.ranMs, before });
   }
 }
 

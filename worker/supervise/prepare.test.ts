@@ -25,7 +25,7 @@ const agentWithout = () =>
       runStartedAt: async () => 0,
     },
     runs: { askAnew: async () => ({ epoch: 2, newest: null, parent: null }), get: () => undefined },
-    narrator: {
+    reporter: {
       leftInPlace: () => undefined,
       setAside: () => undefined,
       waitingFor: () => undefined,

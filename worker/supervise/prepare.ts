@@ -46,7 +46,7 @@ export async function prepareRuns(
     const point = await prepareRun(agent, watch, startFrom);
     // Checked at the first start too: some frameworks write to a new folder if this one exists, even if it is empty.
     const elsewhere = await nextPlace(watch.folder);
-    if (elsewhere !== null) agent.narrator.writesElsewhere({ run: watch.run, folder: watch.folder, ...elsewhere });
+    if (elsewhere !== null) agent.reporter.writesElsewhere({ run: watch.run, folder: watch.folder, ...elsewhere });
     if (point === null) continue;
     points.push(point);
     await restoreOthers(agent, { run: watch.run, folder: watch.folder, point }, wish);
@@ -63,11 +63,11 @@ async function removeInTime(agent: Agent, folder: string): Promise<void> {
   const late = systemClock.sleep(REMOVAL_MS, AbortSignal.any([agent.signal, over.signal])).then(() => "late" as const);
   const removal = removeStoredAside(folder, storedOf(agent));
   const first = await Promise.race([removal, late]).finally(() => over.abort());
-  if (first === "late") removal.catch(agent.narrator.waitingFor);
+  if (first === "late") removal.catch(agent.reporter.waitingFor);
 }
 
 async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Promise<ResumePoint | null> {
-  const { ledger, narrator, epochsBefore, prepared, watchedSince } = agent;
+  const { ledger, reporter, epochsBefore, prepared, watchedSince } = agent;
   const { run, folder } = watch;
   // If only the program is restarted, checkpoints written since this worker started belong to the current epoch too.
   const isAgain = prepared.has(run);
@@ -110,20 +110,20 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       const how = { isTorn: one.state === "torn" };
       const names = movedWith(one, from.kind) ?? [basename(one.path)];
       for (const path of names.map((name) => join(dirname(one.path), name)))
-        narrator.setAside({ path, state: one.state, place: await setAside(path, how) });
+        reporter.setAside({ path, state: one.state, place: await setAside(path, how) });
     }
     if (claim.isChosen === true && ledger.chosenEpoch(run) !== claim.epoch) await beginLine(agent, claim, run);
     for (const { path, fingerprint } of left) agent.leftInPlace.set(path, fingerprint);
-    if (left.length > 0) narrator.leftInPlace({ run, folder, names: left.map(({ path }) => basename(path)) });
+    if (left.length > 0) reporter.leftInPlace({ run, folder, names: left.map(({ path }) => basename(path)) });
     prepared.add(run);
     const point = await reach(agent, { watch, from });
     // A failure to record lost work, as on a full disk, must not prevent training.
-    await reportLoss(agent, { run, claim, from: point }).catch(narrator.waitingFor);
+    await reportLoss(agent, { run, claim, from: point }).catch(reporter.waitingFor);
     renewRecord(agent, run);
     noteBeginning(agent, { run, epoch: claim.epoch, point, local });
     if (claim.doubtful !== undefined && point?.step !== claim.doubtful.step)
-      narrator.doubtfulLater({ run, ...claim.doubtful });
-    narrator.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
+      reporter.doubtfulLater({ run, ...claim.doubtful });
+    reporter.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
     if (point === null) return null;
     const { path, step, siblings } = point;
     return { run, path, step, ...(siblings !== undefined && { siblings }) };
@@ -173,7 +173,7 @@ async function reach(
 /** Captures a checkpoint that exists only here, before the program resumes from it, so that it is queued before later ones. */
 async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): Promise<void> {
   const { watch, path } = about;
-  const { ledger, narrator } = agent;
+  const { ledger, reporter } = agent;
   try {
     const candidate = (await findCandidates(watch.folder, watch.takes, watch.followsLinks)).find(
       (one) => one.path === path,
@@ -183,7 +183,7 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
     await captureNow(agent, { candidate, look, run: watch.run, root: watch.folder });
   } catch (error) {
     // The watcher retries the capture and reports what prevents it.
-    narrator.waitingFor(toFault(error, { op: "capture", subject: path }));
+    reporter.waitingFor(toFault(error, { op: "capture", subject: path }));
   }
 }
 
@@ -206,12 +206,12 @@ function noteBeginning(
 }
 
 /** Replaces the step record, so that records of an earlier start, which may still run, are not mixed with new ones. */
-function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
+function renewRecord({ stepRecords, reporter }: Agent, run: RunName): void {
   try {
     stepRecords.renew(run);
   } catch (error) {
     // The program can still report steps over the socket.
-    narrator.waitingFor(toFault(error, { op: "step" }));
+    reporter.waitingFor(toFault(error, { op: "step" }));
   }
 }
 
@@ -221,20 +221,20 @@ function renewRecord({ stepRecords, narrator }: Agent, run: RunName): void {
  * hub will refuse this node before anything counts as safe.
  */
 export async function claimPatiently(
-  { runs, narrator, signal }: Agent,
+  { runs, reporter, signal }: Agent,
   { run, start, isAgain, chosen }: { run: string; start?: string; isAgain: boolean; chosen: StartFrom },
 ): Promise<{ claim: ClaimAnswer; isOld: boolean }> {
   for (let tries = 0; ; tries++) {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "run", subject: run });
     try {
       return {
-        claim: await claimFrom({ runs, narrator }, { run, ...(start !== undefined && { start }) }, chosen),
+        claim: await claimFrom({ runs, reporter }, { run, ...(start !== undefined && { start }) }, chosen),
         isOld: false,
       };
     } catch (error) {
       const fault = toFault(error, { op: "claimEpoch", subject: run });
       if (isFatal(fault) || !isFault(error) || fault.retry === "never") throw fault;
-      narrator.waitingFor(fault);
+      reporter.waitingFor(fault);
       const held = runs.get(run)?.claim ?? null;
       if (isAgain && held !== null) return { claim: held, isOld: true };
       await systemClock.sleep(200 + jitter(systemClock, tries), signal);

@@ -26,17 +26,17 @@ const at = (step: number, sizeBytes = 10): KeptCheckpoint => ({
 /** Returns what is restored, and what is said when not all fit. */
 async function restored(kept: readonly KeptCheckpoint[], { knows = true } = {}) {
   const paths: string[] = [];
-  const narrator = { keptNotAll: vi.fn(), keptUnknown: vi.fn(), restoredToo: vi.fn(), waitingFor: vi.fn() };
+  const reporter = { keptNotAll: vi.fn(), keptUnknown: vi.fn(), restoredToo: vi.fn(), waitingFor: vi.fn() };
   const agent: unknown = {
     hub: { ask: async () => kept },
     restorer: { restoreFirst: async ({ targetPath }: { targetPath: string }) => void paths.push(basename(targetPath)) },
-    narrator,
+    reporter,
     signal: new AbortController().signal,
     session: { knows: () => knows },
   };
   const point = { run, path: join(folder, "step_40.pt"), step: 40 };
   await restoreKept(agent as KeptParts, { run, folder, point });
-  return { paths, notAll: narrator.keptNotAll.mock.calls, unknown: narrator.keptUnknown.mock.calls };
+  return { paths, notAll: reporter.keptNotAll.mock.calls, unknown: reporter.keptUnknown.mock.calls };
 }
 
 test("what is kept comes back newest first, without what is there already", async () => {

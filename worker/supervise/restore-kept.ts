@@ -18,9 +18,9 @@ const SLACK = 1.05;
  * @throws Faults of the hub, READ_FAILED
  */
 export async function restoreKept(agent: KeptParts, { run, folder, point }: Restored): Promise<void> {
-  const { hub, restorer, narrator, signal, session } = agent;
+  const { hub, restorer, reporter, signal, session } = agent;
   if (session.knows("kept") !== true) {
-    narrator.keptUnknown({ run });
+    reporter.keptUnknown({ run });
     return;
   }
   const kept = await hub.ask("listKept", (client, limit) => client.node.listKept.query({ run }, { signal: limit }));
@@ -34,15 +34,15 @@ export async function restoreKept(agent: KeptParts, { run, folder, point }: Rest
     const { freeBytes } = await readRoom(folder);
     const neededBytes = Math.ceil(sizeBytes * SLACK + ownBytes * ROOM_FOR_NEXT);
     if (freeBytes < neededBytes) {
-      narrator.keptNotAll({ run, step, left: older.length - index, neededBytes, freeBytes });
+      reporter.keptNotAll({ run, step, left: older.length - index, neededBytes, freeBytes });
       return;
     }
     try {
       await restorer.restoreFirst({ checkpointId, run, step, targetPath, isAlone: true });
-      narrator.restoredToo({ run, step, path: targetPath, why: "kept" });
+      reporter.restoredToo({ run, step, path: targetPath, why: "kept" });
     } catch (error) {
       if (!isFault(error)) throw error;
-      narrator.waitingFor(error);
+      reporter.waitingFor(error);
     }
   }
 }

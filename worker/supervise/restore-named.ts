@@ -7,7 +7,7 @@ import { isThere } from "../base/disk/is-there.ts";
 import { namesInState } from "../restore/named-checkpoints.ts";
 import type { ResumePoint } from "./prepare.ts";
 
-export type NamedParts = Pick<Agent, "hub" | "restorer" | "narrator" | "signal">;
+export type NamedParts = Pick<Agent, "hub" | "restorer" | "reporter" | "signal">;
 
 /** The resume point of a run in its watched folder. */
 export interface Restored {
@@ -21,7 +21,7 @@ export interface Restored {
  * top k), and those that were beside it, for frameworks that compare all of them. @throws Faults of the hub
  */
 export async function restoreNamed(agent: NamedParts, { run, folder, point }: Restored): Promise<void> {
-  const { hub, restorer, narrator, signal } = agent;
+  const { hub, restorer, reporter, signal } = agent;
   const names = new Set([...(await namesInState(point.path)), ...(point.siblings ?? [])]);
   for (const name of names) {
     if (signal.aborted) return;
@@ -34,10 +34,10 @@ export async function restoreNamed(agent: NamedParts, { run, folder, point }: Re
     if (await isThere(targetPath)) continue;
     try {
       await restorer.restoreFirst({ checkpointId, run, step, targetPath, isAlone: true });
-      narrator.restoredToo({ run, step, path: targetPath, why: "named" });
+      reporter.restoredToo({ run, step, path: targetPath, why: "named" });
     } catch (error) {
       if (!isFault(error)) throw error;
-      narrator.waitingFor(error);
+      reporter.waitingFor(error);
     }
   }
 }

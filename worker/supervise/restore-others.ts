@@ -21,7 +21,7 @@ export async function restoreOthers(agent: KeptParts, restored: Restored, wish: 
     if (wish === "kept") await restoreKept(agent, restored);
   };
   const all = work().catch((error: unknown) =>
-    agent.narrator.waitingFor(toFault(error, { op: "restore", subject: restored.run })),
+    agent.reporter.waitingFor(toFault(error, { op: "restore", subject: restored.run })),
   );
   await Promise.race([all, systemClock.sleep(WAIT_MS, agent.signal)]);
 }

@@ -113,7 +113,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
       life.end();
       return;
     }
-    agent.narrator.programEnded({ code: end.code, signal: end.signal });
+    agent.reporter.programEnded({ code: end.code, signal: end.signal });
     await life.endCaptures(end.code === 0 ? "done" : "crashed");
     const nothingTaken = await tellNothingTaken(agent, startedAt);
     await drain(agent);
@@ -134,10 +134,10 @@ async function passOn(
 }
 
 /** Kills the program's processes at the end of the grace period and reports them, if the program is to end with its worker. */
-function endLate({ narrator }: Agent, { policy, patienceMs }: Orphan, program: GuardedProgram | null): void {
+function endLate({ reporter }: Agent, { policy, patienceMs }: Orphan, program: GuardedProgram | null): void {
   if (policy !== "end" || program === null) return;
   const left = program.descendants.kill();
-  if (left.length > 0) narrator.graceOver({ left, graceMs: patienceMs });
+  if (left.length > 0) reporter.graceOver({ left, graceMs: patienceMs });
 }
 
 /** Reads --restore. @throws Fault BAD_INPUT */
@@ -165,7 +165,7 @@ const EXIT_UNSAFE = 9;
 const ALIVE_EVERY_MS = 500;
 
 /** Records the step of a progress bar that a checkpoint has confirmed. With several runs it is unknown which one a bar shows. */
-function hearBars({ options, training, runs, bars, narrator }: Agent): void {
+function hearBars({ options, training, runs, bars, reporter }: Agent): void {
   const [watch, another] = options.watches;
   const step = bars?.step() ?? null;
   if (watch === undefined || another !== undefined || step === null) return;
@@ -173,17 +173,17 @@ function hearBars({ options, training, runs, bars, narrator }: Agent): void {
   try {
     training.show(run, { step, at: Date.now(), epoch: runs.get(run)?.claim?.epoch ?? null });
   } catch (error) {
-    narrator.waitingFor(error);
+    reporter.waitingFor(error);
   }
 }
 
 /** Records that the program still runs, so that a later loss includes this time. */
 function saysItGoesOn(agent: Agent): void {
-  const { options, training, narrator } = agent;
+  const { options, training, reporter } = agent;
   hearBars(agent);
   for (const { run } of options.watches) training.goesOn(run, Date.now());
   // A failed write, as on a full disk, must not disturb training.
-  judgeWords(agent).catch(narrator.waitingFor);
+  judgeWords(agent).catch(reporter.waitingFor);
 }
 
 /** Starts the program, and again after failures. Returns its end; null when it was not started or still runs at the end. */
@@ -217,7 +217,7 @@ async function keepRunning(
       ...orphan,
       isStopping: () => life.stopping.aborted,
       signal: agent.signal,
-      onLeft: (left, willEnd) => agent.narrator.leftRunning({ left, patienceMs: willEnd ? orphan.patienceMs : null }),
+      onLeft: (left, willEnd) => agent.reporter.leftRunning({ left, patienceMs: willEnd ? orphan.patienceMs : null }),
     });
     await finish({ ...end, isGone });
     // The worker killed the program at the end of the grace period, so this is no failure of the program.
@@ -232,22 +232,22 @@ async function keepRunning(
     const again = restartAfter(policy, { end, ranMs, failures });
     if (again === null || life.stopping.aborted) return end;
     ({ failures } = again);
-    agent.narrator.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
+    agent.reporter.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
     await systemClock.sleep(again.waitMs, AbortSignal.any([life.stopping, agent.signal])).catch(() => undefined);
     if (life.stopping.aborted || agent.signal.aborted) return end;
     // A failed launcher may have left training processes behind.
     const left = await findOrphans(agent.state, foldersOf(agent.options.watches));
-    await endOrphans(left, { ...orphan, narrator: agent.narrator, signal: agent.signal });
+    await endOrphans(left, { ...orphan, reporter: agent.reporter, signal: agent.signal });
   }
 }
 
 /** Records the end for the hub's history. A failed write is only reported. */
 async function tellEnd(agent: Agent, end: ProgramEnd & { ranMs: number }): Promise<void> {
-  const { options, outbox, logTail, narrator } = agent;
+  const { options, outbox, logTail, reporter } = agent;
   const [watch] = options.watches;
   if (watch === undefined) return;
   const event = { type: "program-ended" as const, run: watch.run, ...end, tail: logTail?.() ?? "" };
-  await outbox.add(event).catch(narrator.waitingFor);
+  await outbox.add(event).catch(reporter.waitingFor);
 }
 
 /**
@@ -275,13 +275,13 @@ const resumeAt = (first: ResumePoint | undefined): Record<string, string> => ({
 });
 
 /** Returns the path of the step record; empty with several runs, where the program has to name its run to the local API. */
-function stepRecordFor({ options, stepRecords, narrator }: Agent): string {
+function stepRecordFor({ options, stepRecords, reporter }: Agent): string {
   const [watch, another] = options.watches;
   if (watch === undefined || another !== undefined) return "";
   try {
     return stepRecords.keep(watch.run);
   } catch (error) {
-    narrator.waitingFor(error);
+    reporter.waitingFor(error);
     return "";
   }
 }

@@ -30,7 +30,7 @@ export function readStartFrom(text: string | null, watchedFolders: number): Star
  * @throws Fault NOT_FOUND (no complete checkpoint of that step), PROTOCOL_MISMATCH (the hub is too old), those of the claim
  */
 export async function claimFrom(
-  { runs, narrator }: Pick<Agent, "runs" | "narrator">,
+  { runs, reporter }: Pick<Agent, "runs" | "reporter">,
   { run, ...start }: { run: string; start?: string },
   from: StartFrom,
 ): Promise<ClaimAnswer> {
@@ -43,7 +43,7 @@ export async function claimFrom(
     throw new Fault("PROTOCOL_MISMATCH", { op: "run", subject: run, detail });
   }
   if (!claim.from.isNew && from.kind !== "bucket")
-    narrator.chosenBefore({ run, from: wanted, step: claim.newest?.step ?? null });
+    reporter.chosenBefore({ run, from: wanted, step: claim.newest?.step ?? null });
   return claim;
 }
 

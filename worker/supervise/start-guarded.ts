@@ -45,7 +45,7 @@ const LOOK_EVERY_MS = 250;
  * full disk, does not prevent training.
  */
 export async function startGuarded(
-  { state, options, narrator }: Pick<Agent, "state" | "options" | "narrator">,
+  { state, options, reporter }: Pick<Agent, "state" | "options" | "reporter">,
   guarded: Guarded,
 ): Promise<GuardedProgram> {
   const { command, policy, patienceMs } = guarded;
@@ -56,7 +56,7 @@ export async function startGuarded(
     name: basename(guarded.name),
     process: null,
   };
-  await writeProgramRecord(state, record).catch(narrator.waitingFor);
+  await writeProgramRecord(state, record).catch(reporter.waitingFor);
   becomeSubreaper();
   const watchdog = policy === "end" ? startWatchdog(record.id, patienceMs) : null;
   guarded.onStart();
@@ -69,7 +69,7 @@ export async function startGuarded(
     watchdog?.watch({ pid: started.pid, session });
     const now = { pid: started.pid, startedAt: started.startedAt, session };
     known.process = now;
-    await writeProgramRecord(state, { ...record, process: now }).catch(narrator.waitingFor);
+    await writeProgramRecord(state, { ...record, process: now }).catch(reporter.waitingFor);
   }
   const descendants = descendantsOf(known);
   const reaper = becomeSubreaper();
@@ -88,7 +88,7 @@ export async function startGuarded(
     if (now === told) return;
     told = now;
     watchdog?.watchOthers(others);
-    writeProgramRecord(state, { ...record, process: known.process, others }).catch(narrator.waitingFor);
+    writeProgramRecord(state, { ...record, process: known.process, others }).catch(reporter.waitingFor);
   }, LOOK_EVERY_MS);
   look.unref();
   return {
@@ -100,7 +100,7 @@ export async function startGuarded(
       clearInterval(look);
       if (code !== 0 && !isGone) return;
       watchdog?.over();
-      await removeProgramRecord(state, record.id).catch(narrator.waitingFor);
+      await removeProgramRecord(state, record.id).catch(reporter.waitingFor);
     },
   };
 }

@@ -23,7 +23,7 @@ export const foldersOf = (watches: readonly Watch[]): string[] => watches.map(({
  * releases them. @throws Fault FOLDER_IN_USE (another `tidemark run`), PROGRAM_RUNS_STILL, CANCELLED
  */
 export async function takePlaceAlone(
-  { state, watches, narrator }: Place,
+  { state, watches, reporter }: Place,
   orphan: Orphan,
   signal: AbortSignal,
 ): Promise<() => Promise<void>> {
@@ -34,10 +34,10 @@ export async function takePlaceAlone(
     const orphans = await findOrphans(state, folders);
     if (orphans.processes.length === 0) return release;
     if (policy === "refuse") throw orphanFault(orphans);
-    if (policy === "end") await endOrphans(orphans, { patienceMs, narrator, signal });
+    if (policy === "end") await endOrphans(orphans, { patienceMs, reporter, signal });
     else {
       const pids = orphans.processes.map(({ pid }) => pid);
-      narrator.orphanFound({ name: nameOf(orphans), pids, policy, patienceMs });
+      reporter.orphanFound({ name: nameOf(orphans), pids, policy, patienceMs });
       orphan.awaited = orphans;
     }
     return release;
@@ -52,9 +52,9 @@ export async function takePlaceAlone(
  * while this node is still the writer of the epoch in which that program was started.
  */
 export async function goOnBeside(agent: Agent, orphans: Orphans, stopping: AbortSignal): Promise<void> {
-  const { narrator, prepared, epochsBefore } = agent;
+  const { reporter, prepared, epochsBefore } = agent;
   const signal = AbortSignal.any([stopping, agent.signal]);
-  const over = waitForOrphans(orphans, { narrator, signal }).catch(() => undefined);
+  const over = waitForOrphans(orphans, { reporter, signal }).catch(() => undefined);
   const taken: Watch[] = [];
   for (const watch of agent.options.watches) {
     const asked = claimPatiently(agent, { run: watch.run, isAgain: false, chosen: { kind: "newest" } });

@@ -3,13 +3,13 @@ import { isFault, type Fault } from "#protocol/faults/fault.ts";
 import { createBuffers, type Buffers } from "../transfer/http/socket/buffers.ts";
 import { openPeer, type Link, type Peer } from "./scripted-peer.ts";
 import {
-  createWire,
+  createHttpClient,
   type Exchange,
   type HeldBody,
   type Sink,
   type UploadBody,
-  type Wire,
-  type WireOptions,
+  type HttpClient,
+  type HttpClientOptions,
 } from "../transfer/http/http-client.ts";
 
 /** Helpers for tests of the HTTP client: short forms of exchanges, bodies and sinks, all closed after each test. */
@@ -50,9 +50,9 @@ export const answering = (answer: string | Buffer) =>
     while ((await link.request()) !== null) await link.write(answer);
   });
 
-export function wire(options: Partial<WireOptions> = {}): Wire & { buffers: Buffers } {
+export function httpClient(options: Partial<HttpClientOptions> = {}): HttpClient & { buffers: Buffers } {
   const buffers = createBuffers({ sizeBytes: 128 * 1024, spare: 4 });
-  const made = createWire({ connections: 4, idleMs: 5_000, buffers, ...options });
+  const made = createHttpClient({ connections: 4, idleMs: 5_000, buffers, ...options });
   releasers.push(() => made.close());
   return Object.assign(made, { buffers });
 }

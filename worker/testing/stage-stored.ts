@@ -101,9 +101,9 @@ export const restoreJobOf = (
 
 /** Returns a callback that watches a restore, and stops it once this many bytes are sure. */
 export function stopOnceSure(stop: AbortController, sureBytes: number): RestoreJob["onStart"] {
-  return (tally) => {
+  return (counters) => {
     const look = setInterval(() => {
-      if (tally.bytesSure < sureBytes) return;
+      if (counters.bytesSure < sureBytes) return;
       clearInterval(look);
       stop.abort();
     }, 5);

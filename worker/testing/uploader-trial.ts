@@ -66,7 +66,10 @@ async function openUploaderTrial(store: TrialStore) {
     });
     const runs = createRuns([run], { hub, onOver: () => undefined });
     const profile = { profileId: "profile-id-1", profileName: "p", bucket: "trial", prefix: "team/" };
-    const bench = { engine, store: { ...profile, endpoint: store.access.endpoint, traits: store.access.traits } };
+    const storeSession = {
+      engine,
+      store: { ...profile, endpoint: store.access.endpoint, traits: store.access.traits },
+    };
     const check = () => isOver() && stop.abort(new Fault("CANCELLED"));
     // An end counts once it is in the outbox, because earlier steps may still need the store.
     const add: Outbox["add"] = async (event) => {
@@ -83,7 +86,7 @@ async function openUploaderTrial(store: TrialStore) {
       wallNow: Date.now,
       journals: join(folder, "uploads"),
       node: () => ({ id: "node-id-1", name: "gpu-1" }),
-      bench: () => bench,
+      storeSession: () => storeSession,
       signal: stop.signal,
       onEnd: ({ state, step }) => void ends.push({ state, step }),
       onSent: () => undefined,

@@ -23,9 +23,9 @@ test.each([
 ])("%i bytes of memory hold as many as %i connections with their buffers", async (memoryBytes, most) => {
   const about = { source, traits, limitBytesPerSecond: 0, signerNow: Date.now, memoryBytes };
   const engine = createEngine({ ...about, connections: null, firstConnections: 96 });
-  expect(engine.gate.width).toBe(most);
+  expect(engine.semaphore.width).toBe(most);
   await engine.close();
   const fixed = createEngine({ ...about, connections: 96 });
-  expect(fixed.gate.width).toBe(most);
+  expect(fixed.semaphore.width).toBe(most);
   await fixed.close();
 });

@@ -5,22 +5,22 @@ import type { Operation, SignedRequest, StoreTraits } from "#protocol/wire/opera
 import type { HttpAnswer } from "#storage/s3/answers.ts";
 import type { StoreTrust } from "#protocol/wire/store-trust.ts";
 import { S3_NAMES, type RequestSource } from "#storage/signing/signing.ts";
-import { createBeats, type Beats } from "../base/timer-coalescer.ts";
+import { createTimerCoalescer, type TimerCoalescer } from "../base/timer-coalescer.ts";
 import { systemClock, type Clock } from "../base/clock.ts";
-import { createConvoy, type Convoy } from "./concurrency/tail-pacer.ts";
-import { createGate, type Gate, type Wants } from "./concurrency/semaphore.ts";
+import { createTailPacer, type TailPacer } from "./concurrency/tail-pacer.ts";
+import { createSemaphore, type Semaphore, type Wants } from "./concurrency/semaphore.ts";
 import { createHedges, type Hedges } from "./concurrency/hedge.ts";
-import { createHelm, type Helm } from "./concurrency/concurrency-controller.ts";
-import { createTurns, type Turns } from "./upload/serial-queue.ts";
+import { createConcurrencyController, type ConcurrencyController } from "./concurrency/concurrency-controller.ts";
+import { createSerialQueue, type SerialQueue } from "./upload/serial-queue.ts";
 import { createKnownStore, type KnownStore, type LearningSource } from "./store-session/known-store.ts";
-import { createLinkRoom, type LinkRoom } from "./concurrency/spare-capacity.ts";
+import { createSpareCapacity, type SpareCapacity } from "./concurrency/spare-capacity.ts";
 import { createLimiter, type Limiter } from "./concurrency/limiter.ts";
 import { createMeter, type Meter } from "./progress/meter.ts";
 import { createRetrier, type Retrier } from "./store-session/retry.ts";
-import { createSilences, type Silences } from "./concurrency/stall-history.ts";
+import { createStallHistory, type StallHistory } from "./concurrency/stall-history.ts";
 import { createSignatures, type Signatures } from "./store-session/signatures.ts";
 import type { Resolving } from "./http/socket/resolve-addresses.ts";
-import { createWire, type Exchange, type Sink, type Wire } from "./http/http-client.ts";
+import { createHttpClient, type Exchange, type Sink, type HttpClient } from "./http/http-client.ts";
 
 /**
  * Everything that moves bytes in one direction: connections, the semaphore that bounds them, the controller that sets its
@@ -28,20 +28,20 @@ import { createWire, type Exchange, type Sink, type Wire } from "./http/http-cli
  * environment or from a hub.
  */
 export interface Engine {
-  beats: Beats;
-  wire: Wire;
-  gate: Gate;
-  helm: Helm;
+  coalescer: TimerCoalescer;
+  httpClient: HttpClient;
+  semaphore: Semaphore;
+  controller: ConcurrencyController;
   hedges: Hedges;
   /** Tells whether the link has room for bytes that may move in vain. */
-  room: LinkRoom;
-  convoy: Convoy;
+  room: SpareCapacity;
+  tailPacer: TailPacer;
   /** Queue for the checksums of whole parts. */
-  turns: Turns;
+  turns: SerialQueue;
   limiter: Limiter;
   meter: Meter;
   /** Stalls of downloads. */
-  silences: Silences;
+  stallHistory: StallHistory;
   signatures: Signatures;
   store: KnownStore;
   retrier: Retrier;
@@ -115,13 +115,13 @@ export function createEngine(options: EngineOptions): Engine {
   const wanted = Math.floor(memoryBytes / (most + SPARE_CONNECTIONS));
   const bufferBytes = Math.max(LEAST_BUFFER_BYTES, Math.min(BUFFER_BYTES, wanted - (wanted % 4096)));
   const first = Math.min(most, options.connections ?? options.firstConnections ?? traits.startConnections);
-  const beats = createBeats();
-  const wire = createWire({
-    beats,
+  const coalescer = createTimerCoalescer();
+  const httpClient = createHttpClient({
+    coalescer,
     connections: first + SPARE_CONNECTIONS,
     bufferBytes,
     restMs: traits.keepAliveMs,
-    onRoundTrip: () => helm.roundTrip(),
+    onRoundTrip: () => controller.roundTrip(),
     sendsFiles: direction === "up",
     trust: options.trust,
     ...(options.rememberedOf === undefined ? {} : { rememberedOf: options.rememberedOf }),
@@ -129,37 +129,41 @@ export function createEngine(options: EngineOptions): Engine {
     ...(idleMs === undefined ? {} : { idleMs }),
   });
   const meter = createMeter(clock.now);
-  const gate = createGate(first);
+  const semaphore = createSemaphore(first);
   const limiter = createLimiter(clock, options.limitBytesPerSecond);
   // Under a limit parts are sent one after the other instead, so that a kill or a pause loses little.
-  const convoy = createConvoy({ clock, wire, isLast: () => gate.isEnding && limiter.bytesPerSecond === 0 });
-  const room = createLinkRoom({ clock, wire, isDriven: () => convoy.isDriving });
-  const hedges = createHedges({ clock, beats, gate, meter, room });
-  const helm = createHelm({
+  const tailPacer = createTailPacer({
     clock,
-    beats,
-    gate,
+    httpClient,
+    isLast: () => semaphore.isEnding && limiter.bytesPerSecond === 0,
+  });
+  const room = createSpareCapacity({ clock, httpClient, isDriven: () => tailPacer.isDriving });
+  const hedges = createHedges({ clock, coalescer, semaphore, meter, room });
+  const controller = createConcurrencyController({
+    clock,
+    coalescer,
+    semaphore,
     meter,
-    wire,
+    httpClient,
     limits: { first, ramp: RAMP_CONNECTIONS[direction], smallRamp: SMALL_RAMP_CONNECTIONS[direction], most },
     isHeld: () => limiter.isHolding,
     partBytes: hedges.lengthBytes,
-    onWidth: (width) => wire.setConnections(width + SPARE_CONNECTIONS),
+    onWidth: (width) => httpClient.setConnections(width + SPARE_CONNECTIONS),
     onTooMany: hedges.shed,
   });
-  gate.onEntered(helm.wake);
+  semaphore.onEntered(controller.wake);
   return {
-    beats,
-    wire,
-    gate,
-    helm,
+    coalescer,
+    httpClient,
+    semaphore,
+    controller,
     hedges,
     room,
-    convoy,
-    turns: createTurns(),
+    tailPacer,
+    turns: createSerialQueue(),
     limiter,
     meter,
-    silences: createSilences(clock.now),
+    stallHistory: createStallHistory(clock.now),
     signatures: createSignatures(options.source, options.signerNow),
     store: createKnownStore({ source: options.source, traits, kept: options.keptChecksum ?? null }),
     retrier: options.retrier ?? createRetrier(clock),
@@ -167,8 +171,8 @@ export function createEngine(options: EngineOptions): Engine {
     memoryBytes,
     wallNow: options.wallNow ?? Date.now,
     close: async () => {
-      helm.stop();
-      await wire.close();
+      controller.stop();
+      await httpClient.close();
     },
   };
 }
@@ -204,7 +208,7 @@ export async function callStore<T>(
     if (ONCE.has(operation.op)) engine.signatures.forget(operation);
     return result;
   } catch (error) {
-    if (isFault(error) && error.code === "THROTTLED") engine.helm.throttled();
+    if (isFault(error) && error.code === "THROTTLED") engine.controller.throttled();
     throw asExpired(error, { engine, operation, request });
   }
 }
@@ -220,7 +224,9 @@ export async function ask(
 ): Promise<HttpAnswer> {
   const { sink, signedFor } = exchange;
   const sentAtMs = engine.wallNow();
-  const answer = await (sink === undefined ? engine.wire.send(exchange) : engine.wire.fetch({ ...exchange, sink }));
+  const answer = await (sink === undefined
+    ? engine.httpClient.send(exchange)
+    : engine.httpClient.fetch({ ...exchange, sink }));
   if (engine.store.observe({ answer, sentAtMs, receivedAtMs: engine.wallNow() }) === "sign again") {
     engine.signatures.forgetAll();
   }
@@ -242,7 +248,7 @@ export async function warmUp(
   next: { count: number; size: Wants["size"] },
 ): Promise<void> {
   const request = await engine.signatures.request(operation);
-  engine.helm.expect(next, (width) => engine.wire.warm(request.url, Math.min(next.count, width)));
+  engine.controller.expect(next, (width) => engine.httpClient.warm(request.url, Math.min(next.count, width)));
 }
 
 /** Refusals that a new signature may cure. */

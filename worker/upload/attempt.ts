@@ -47,7 +47,7 @@ export function createAttempt(about: AttemptParts): (item: Capture, target: Targ
     const { promise: ended, resolve: sayEnded } = Promise.withResolvers<void>();
     state.stop = { controller: stop, ended };
     await ledger.move(item.id, "running", { by: "node", at: parts.wallNow() });
-    state.active = { capture: item, tally: null, startedAt: clock.now() };
+    state.active = { capture: item, counters: null, startedAt: clock.now() };
     about.onBegin();
     try {
       const claim = await about.introduce(item);
@@ -59,9 +59,9 @@ export function createAttempt(about: AttemptParts): (item: Capture, target: Targ
         hub,
         journals: parts.journals,
         signal: both,
-        onStart: (tally) => {
-          state.active = { capture: item, tally, startedAt: clock.now() };
-          watched?.follow(tally);
+        onStart: (counters) => {
+          state.active = { capture: item, counters, startedAt: clock.now() };
+          watched?.follow(counters);
         },
       };
       const manifest = await sendCapture(target.engine, job);
@@ -91,8 +91,8 @@ async function finish(
   { parts, state, recovery, endings, late }: AttemptParts,
   { item, manifest, store, stopped }: { item: Capture; manifest: Manifest; store: NodeStore; stopped: AbortSignal },
 ): Promise<void> {
-  const { tally = null, startedAt = parts.clock.now() } = state.active ?? {};
-  parts.onSent(tally?.sentBytes ?? 0, parts.clock.now() - startedAt);
+  const { counters = null, startedAt = parts.clock.now() } = state.active ?? {};
+  parts.onSent(counters?.sentBytes ?? 0, parts.clock.now() - startedAt);
   await keepCounts({ parts, state }, item);
   const fault = await tryToCommit(parts.hub, manifest, stopped);
   if (fault === null) {
@@ -100,7 +100,7 @@ async function finish(
     await endings.endSafe(item);
   } else if (!IS_HUB.has(fault.code) && (await recovery.moveOn(item, fault))) return;
   else {
-    late.keep({ item, manifest, tally, fault });
+    late.keep({ item, manifest, counters, fault });
     state.waitingFor = fault;
     parts.onWaiting(fault);
   }
@@ -109,18 +109,18 @@ async function finish(
 
 /** Adds the bytes and retries of the attempt to those of the capture. */
 async function keepCounts({ parts, state }: Pick<AttemptParts, "parts" | "state">, item: Capture): Promise<void> {
-  const tally = state.active?.tally;
-  if (tally == null || tally.sentBytes + tally.retries === 0) return;
+  const counters = state.active?.counters;
+  if (counters == null || counters.sentBytes + counters.retries === 0) return;
   const partBytes = item.files.reduce((most, file) => Math.max(most, Math.min(file.partBytes, file.sizeBytes)), 0);
-  const measured = measuredOf(tally, { engine: parts.bench(item)?.engine ?? null, partBytes });
+  const measured = measuredOf(counters, { engine: parts.storeSession(item)?.engine ?? null, partBytes });
   const counts = {
-    sentBytes: item.sentBytes + tally.sentBytes,
-    retries: item.retries + tally.retries,
+    sentBytes: item.sentBytes + counters.sentBytes,
+    retries: item.retries + counters.retries,
     ...(measured === null ? {} : { measured }),
   };
   // A full disk delays this note only: the capture can be committed all the same, and then frees its space.
   await parts.ledger.update(item.id, counts).catch(() => undefined);
-  state.active = { capture: item, tally: null, startedAt: parts.clock.now() };
+  state.active = { capture: item, counters: null, startedAt: parts.clock.now() };
 }
 
 /** Commits a checkpoint. Returns null when it is safe, and the fault when the hub is away. */
@@ -149,7 +149,7 @@ export async function introduceCapture(
     if (home !== (item.home ?? null)) await ledger.update(item.id, { home });
   }
   if (!item.announced) {
-    const sealKeyId = parts.bench(item)?.store.sealing?.keyId ?? null;
+    const sealKeyId = parts.storeSession(item)?.store.sealing?.keyId ?? null;
     await announce(hub, item, { writerEpoch: claim.epoch, sealKeyId });
     await ledger.update(item.id, { announced: true });
   }

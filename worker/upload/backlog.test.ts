@@ -48,9 +48,9 @@ async function riskAt(at: number) {
 
 /** A program is started, and goes on from there. */
 async function start(from: { step: number; at: number } | null, newest: { step: number; capturedAt: number } | null) {
-  const narrator = { lost: () => undefined };
+  const reporter = { lost: () => undefined };
   const outbox = { add: (event: NodeEventBody) => Promise.resolve(void told.push(event)) };
-  const agent = { training, outbox, ledger, narrator } as unknown as Parameters<typeof reportLoss>[0];
+  const agent = { training, outbox, ledger, reporter } as unknown as Parameters<typeof reportLoss>[0];
   await reportLoss(agent, { run: name, claim: bucketHas(newest), from });
 }
 

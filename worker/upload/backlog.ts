@@ -40,7 +40,7 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
   const reached = training.reached(run.name, run.claim?.epoch ?? null);
   const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
   const startedAt = await ledger.runStartedAt(run.name);
-  const active = uploader.active?.capture.run === run.name ? uploader.active.tally : null;
+  const active = uploader.active?.capture.run === run.name ? uploader.active.counters : null;
   const sent = waiting
     .filter(({ id }) => uploader.uncommitted.has(id))
     .reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -78,7 +78,7 @@ export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engin
     .map((item) => {
       const isActive = active?.capture.id === item.id;
       const late = uploader.uncommitted.get(item.id);
-      const tally = (isActive ? active.tally : late?.tally) ?? null;
+      const counters = (isActive ? active.counters : late?.counters) ?? null;
       return {
         id: item.transferId,
         direction: "upload" as const,
@@ -86,16 +86,16 @@ export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engin
         checkpointId: item.id,
         run: item.run,
         step: item.step,
-        ...movementOf(tally, late === undefined ? engine : null),
+        ...movementOf(counters, late === undefined ? engine : null),
         bytesTotal: item.sizeBytes,
         filesTotal: item.files.length,
         startedAt: item.startedAt,
-        retries: item.retries + (late === undefined ? (tally?.retries ?? 0) : 0),
-        triedAgain: tally?.triedAgain() ?? [],
-        stalledMs: late === undefined ? stalledMsOf(tally) : null,
+        retries: item.retries + (late === undefined ? (counters?.retries ?? 0) : 0),
+        triedAgain: counters?.triedAgain() ?? [],
+        stalledMs: late === undefined ? stalledMsOf(counters) : null,
         fault:
           late?.fault.toData() ??
-          tally?.lastFault?.toData() ??
+          counters?.lastFault?.toData() ??
           (isActive ? (uploader.waitingFor?.toData() ?? null) : item.fault),
         startedBy: item.startedBy,
       };

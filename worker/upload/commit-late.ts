@@ -1,9 +1,9 @@
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import type { Fault } from "#protocol/faults/fault.ts";
-import { createBell } from "../base/wakeable-sleep.ts";
+import { createWakeableSleep } from "../base/wakeable-sleep.ts";
 import { jitter } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import type { Capture } from "../capture/capture.ts";
 
 /**
@@ -13,7 +13,7 @@ import type { Capture } from "../capture/capture.ts";
 export interface Uncommitted {
   item: Capture;
   manifest: Manifest;
-  tally: Tally | null;
+  counters: ProgressCounters | null;
   fault: Fault;
 }
 
@@ -40,7 +40,7 @@ export function createLateCommits(parts: {
 }): LateCommits {
   const { clock, signal } = parts;
   const waiting = new Map<string, Uncommitted>();
-  const bell = createBell(clock, signal);
+  const wakeable = createWakeableSleep(clock, signal);
   let committing: Promise<void> = Promise.resolve();
 
   const commitOldest = async (late: Uncommitted) => {
@@ -65,25 +65,25 @@ export function createLateCommits(parts: {
     waiting,
     keep: (late) => {
       waiting.set(late.item.id, late);
-      bell.ring();
+      wakeable.ring();
     },
     drop: async (id) => {
       if (waiting.has(id)) await committing.catch(() => undefined);
       waiting.delete(id);
     },
-    wake: bell.ring,
+    wake: wakeable.ring,
     run: async () => {
       let tries = 0;
       while (!signal.aborted) {
         const [late] = waiting.values();
         if (late === undefined) {
           tries = 0;
-          await bell.wait(IDLE_MS);
+          await wakeable.wait(IDLE_MS);
           continue;
         }
         committing = commitOldest(late);
         await committing;
-        if (waiting.has(late.item.id)) await bell.wait(200 + jitter(clock, tries++));
+        if (waiting.has(late.item.id)) await wakeable.wait(200 + jitter(clock, tries++));
       }
     },
   };

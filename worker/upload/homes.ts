@@ -5,7 +5,7 @@ import type { NodeStore } from "#protocol/wire/hello.ts";
 import { runHomes, type HomeAway, type RunHomes } from "#protocol/wire/homes.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Memory } from "../limits/learned.ts";
 import type { Hub } from "../hub-link/hub.ts";
@@ -45,7 +45,7 @@ export interface Homes {
 
 export interface Watch {
   signal: AbortSignal;
-  follow(tally: Tally): void;
+  follow(counters: ProgressCounters): void;
   /** Returns why the transfer was given up; null while it was not. */
   away(): Fault | null;
   end(): void;
@@ -81,14 +81,14 @@ const kept = z.object({ runs: z.array(runHomes).max(MOST_RUNS) });
  */
 export function whyStuck(
   engine: Pick<Engine, "retrier">,
-  about: { tally: Pick<Tally, "idleMs" | "lastFault"> | null; sinceMs: number },
+  about: { counters: Pick<ProgressCounters, "idleMs" | "lastFault"> | null; sinceMs: number },
 ): Fault | null {
   const { breaker, linkFault } = engine.retrier;
-  const { tally, sinceMs } = about;
+  const { counters, sinceMs } = about;
   // Without `sinceMs` a bucket that was left while down would count as down before it is tried again.
   if (Math.min(breaker.downMs(), sinceMs) > AWAY_AFTER_MS) return linkFault ?? new Fault("LINK_DOWN");
-  const isStuck = tally !== null && tally.lastFault !== null && tally.idleMs() > STUCK_AFTER_MS;
-  return isStuck ? tally.lastFault : null;
+  const isStuck = counters !== null && counters.lastFault !== null && counters.idleMs() > STUCK_AFTER_MS;
+  return isStuck ? counters.lastFault : null;
 }
 
 export async function openHomes(parts: HomesParts): Promise<Homes> {
@@ -187,10 +187,10 @@ export async function openHomes(parts: HomesParts): Promise<Homes> {
     watch: ({ run }, engine) => {
       if (of(run).length < 2) return null;
       const stop = new AbortController();
-      const seen: { tally: Tally | null; fault: Fault | null } = { tally: null, fault: null };
+      const seen: { counters: ProgressCounters | null; fault: Fault | null } = { counters: null, fault: null };
       const startedAt = parts.clock.now();
       const timer = setInterval(() => {
-        const fault = whyStuck(engine, { tally: seen.tally, sinceMs: parts.clock.now() - startedAt });
+        const fault = whyStuck(engine, { counters: seen.counters, sinceMs: parts.clock.now() - startedAt });
         if (fault === null) return;
         clearInterval(timer);
         seen.fault = fault;
@@ -198,8 +198,8 @@ export async function openHomes(parts: HomesParts): Promise<Homes> {
       }, LOOK_MS);
       return {
         signal: stop.signal,
-        follow: (tally) => {
-          seen.tally = tally;
+        follow: (counters) => {
+          seen.counters = counters;
         },
         away: () => seen.fault,
         end: () => clearInterval(timer),

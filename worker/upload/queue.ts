@@ -1,7 +1,7 @@
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import type { NodeStore } from "#protocol/wire/hello.ts";
 import { jitter } from "../base/breaker.ts";
-import type { Bell } from "../base/wakeable-sleep.ts";
+import type { WakeableSleep } from "../base/wakeable-sleep.ts";
 import type { Capture } from "../capture/capture.ts";
 import { nextToUpload, supersededBy } from "../capture/ledger.ts";
 import { isFatal } from "../hub-link/stream.ts";
@@ -31,7 +31,7 @@ export interface UploadQueue {
 export interface QueueParts {
   parts: UploaderParts;
   state: UploadState;
-  bell: Bell;
+  wakeable: WakeableSleep;
   ahead: Ahead;
   recovery: Recovery;
   endings: Endings;
@@ -45,13 +45,13 @@ export interface QueueParts {
 
 /** Creates the queue. It sends nothing until `run` is called. */
 export function createUploadQueue(about: QueueParts): UploadQueue {
-  const { parts, state, bell } = about;
+  const { parts, state, wakeable } = about;
   const { ledger, clock, signal } = parts;
   return {
     run: async () => {
       while (!signal.aborted) {
         try {
-          if ((await step(about)) === "idle") await bell.wait(IDLE_MS);
+          if ((await step(about)) === "idle") await wakeable.wait(IDLE_MS);
         } catch (error) {
           if (signal.aborted) return;
           if (isFatal(error)) throw error;
@@ -59,7 +59,7 @@ export function createUploadQueue(about: QueueParts): UploadQueue {
           await letRunningWait(about);
           state.waitingFor = fault;
           parts.onWaiting(fault);
-          await bell.wait(500 + jitter(clock, ++state.tries));
+          await wakeable.wait(500 + jitter(clock, ++state.tries));
         }
       }
     },
@@ -72,7 +72,7 @@ export function createUploadQueue(about: QueueParts): UploadQueue {
     drain: async () => {
       state.isDraining = true;
       await giveWay(about);
-      bell.ring();
+      wakeable.ring();
       const isLeft = () => ledger.all().some((item) => item.state === "waiting" || item.state === "running");
       while (isLeft() && !signal.aborted) {
         await clock.sleep(DRAIN_LOOK_MS, signal).catch(() => undefined);
@@ -89,8 +89,8 @@ async function step(about: QueueParts): Promise<"again" | "idle"> {
   const { ledger, hub } = parts;
   await about.settling.again();
   if (!state.isDraining) await about.refused.retry();
-  const bench = parts.bench();
-  if (bench === null) return "idle";
+  const storeSession = parts.storeSession();
+  if (storeSession === null) return "idle";
   const away = await ahead.announceAll();
   const announced = () => ledger.all().filter((item) => item.announced);
   for (const item of supersededBy(announced())) await endings.end(item, "superseded", { by: "policy" });
@@ -107,9 +107,9 @@ async function step(about: QueueParts): Promise<"again" | "idle"> {
   // A person may have paused or cancelled it meanwhile.
   if (item.state !== "waiting") return "again";
   // The bucket of the capture may have become unreachable since the announcement.
-  const outOfReach = parts.homes?.isAway(item.run, item.home ?? bench.store.profileId) ?? null;
+  const outOfReach = parts.homes?.isAway(item.run, item.home ?? storeSession.store.profileId) ?? null;
   if (outOfReach !== null && (await recovery.moveOn(item, outOfReach))) return "again";
-  await about.attempt(item, parts.bench(item) ?? bench);
+  await about.attempt(item, parts.storeSession(item) ?? storeSession);
   return "again";
 }
 
@@ -126,7 +126,7 @@ async function giveWay({ parts, state, uncommitted }: QueueParts): Promise<void>
   const { ledger } = parts;
   const { active, stop } = state;
   if (active === null || stop === null) return;
-  const left = active.capture.sizeBytes - (active.tally?.bytesSure ?? 0);
+  const left = active.capture.sizeBytes - (active.counters?.bytesSure ?? 0);
   const free = ledger.all().filter(({ run }) => !ledger.isHeld(run));
   const sooner = nextToUpload(free, "least left");
   if (sooner === null || sooner.sizeBytes >= left) return;

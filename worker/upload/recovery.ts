@@ -1,7 +1,7 @@
 import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { jitter } from "../base/breaker.ts";
-import type { Bell } from "../base/wakeable-sleep.ts";
+import type { WakeableSleep } from "../base/wakeable-sleep.ts";
 import type { Capture } from "../capture/capture.ts";
 import { newAttempt } from "../capture/snapshot.ts";
 import { isFatal } from "../hub-link/stream.ts";
@@ -35,14 +35,14 @@ const MOST_RENEWALS = 2;
 export interface RecoveryParts {
   parts: UploaderParts;
   state: UploadState;
-  bell: Bell;
+  wakeable: WakeableSleep;
   endings: Endings;
   refused: RefusedUploads;
   stopPreparing(id: string): Promise<void>;
 }
 
 /** Creates the recovery of one uploader. Counts of renewals are kept in memory only. */
-export function createRecovery({ parts, state, bell, endings, refused, stopPreparing }: RecoveryParts): Recovery {
+export function createRecovery({ parts, state, wakeable, endings, refused, stopPreparing }: RecoveryParts): Recovery {
   const { ledger, runs, clock, signal } = parts;
   const renewals = new Map<string, number>();
   const fail: Recovery["fail"] = async (item, fault) => {
@@ -70,14 +70,14 @@ export function createRecovery({ parts, state, bell, endings, refused, stopPrepa
       return true;
     },
     moveOn: async (item, fault) => {
-      const from = item.home ?? parts.bench()?.store.profileId ?? "";
+      const from = item.home ?? parts.storeSession()?.store.profileId ?? "";
       const to = (await parts.homes?.elsewhere(item.run, from, fault)) ?? null;
       if (to === null) return false;
       await stopPreparing(item.id);
       await removeOwned("journal", journalOf(parts.journals, item));
       await ledger.update(item.id, { attempt: newAttempt(), announced: false, home: to });
       if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
-      bell.ring();
+      wakeable.ring();
       return true;
     },
     afterFailure: async (item, { error, stopped, renewed }) => {

@@ -12,7 +12,7 @@ test("what is being settled is told once, although what is left is tried again m
         return new Promise((resolve) => setImmediate(resolve));
       },
     },
-    bench: () => null,
+    storeSession: () => null,
     onEnd: () => undefined,
   };
   const settling = createSettling(parts as unknown as Parameters<typeof createSettling>[0]);

@@ -15,7 +15,7 @@ export interface EndParts {
   ledger: Ledger;
   outbox: Pick<Outbox, "add">;
   journals: string;
-  bench(item?: Capture): { engine: Engine } | null;
+  storeSession(item?: Capture): { engine: Engine } | null;
   signal: AbortSignal;
   onEnd(capture: Capture): void;
   /** Returns whether the files of a safe capture are kept for copies to replicas; the callee then owns them. */
@@ -78,7 +78,8 @@ const isKeptForRetry = ({ state, fault }: Capture): boolean =>
 async function clear(parts: EndParts, item: Capture): Promise<void> {
   if (isKeptForRetry(item)) return;
   const { ledger, journals, signal } = parts;
-  const remove = (capture: Capture) => clearUpload(parts.bench(capture)?.engine ?? null, { capture, journals, signal });
+  const remove = (capture: Capture) =>
+    clearUpload(parts.storeSession(capture)?.engine ?? null, { capture, journals, signal });
   if (item.state !== "done") return remove(item);
   for (const old of ledger.all()) {
     if (old.state !== "failed" || !isOfOneLine(old, item) || old.step > item.step) continue;
@@ -105,7 +106,7 @@ async function tell(parts: EndParts, item: Capture): Promise<void> {
     sentBytes: item.sentBytes,
     startedAt: item.startedAt ?? item.capturedAt,
     retries: item.retries,
-    connections: parts.bench(item)?.engine.gate.width ?? 0,
+    connections: parts.storeSession(item)?.engine.semaphore.width ?? 0,
     startedBy: item.startedBy,
     fault: item.fault,
     ...(item.measured === undefined ? {} : { measured: item.measured }),

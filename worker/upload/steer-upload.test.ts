@@ -12,7 +12,7 @@ test("cancelled by a person it stops, tells the hub, and leaves no copy and no u
   const slow = store.engine({ limit: 2_000_000, connections: 1 });
   // Not stopped by its end: the store is told after it.
   const { uploader, done } = await work({}, () => false, slow);
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  while ((uploader.active?.counters?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
   await uploader.steer(taken.transferId, "cancel");
   stop().abort(new Fault("CANCELLED"));
   await done;
@@ -29,7 +29,7 @@ test("paused it keeps its place and what was sent, and goes on when resumed", as
   const taken = await capture(100);
   const slow = store.engine({ limit: 8_000_000, connections: 1 });
   const { uploader, done } = await work({}, ended(1), slow);
-  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  while ((uploader.active?.counters?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
   await uploader.steer(taken.transferId, "pause");
   while (uploader.active !== null) await systemClock.sleep(5);
   expect(ledger.get(taken.id)?.state).toBe("paused");
@@ -47,10 +47,10 @@ test("a wish that an upload under way cannot follow, or follows already, does no
   const taken = await capture(100);
   const slow = store.engine({ limit: 8_000_000, connections: 1 });
   const { uploader, done } = await work({}, ended(1), slow);
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
-  const before = uploader.active?.tally;
+  while ((uploader.active?.counters?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  const before = uploader.active?.counters;
   await Promise.all([uploader.steer(taken.transferId, "resume"), uploader.steer(taken.transferId, "retry")]);
-  expect(uploader.active?.tally).toBe(before);
+  expect(uploader.active?.counters).toBe(before);
   await done;
   expect(ends).toEqual([{ state: "done", step: 100 }]);
 });
@@ -64,7 +64,7 @@ test("the same wish from two sides is fulfilled once, and one that comes too lat
   const { uploader, done } = await work({}, () => false, slow);
   const steer = (...wishes: ("cancel" | "pause" | "resume" | "retry")[]) =>
     Promise.all(wishes.map((wish) => uploader.steer(taken.transferId, wish)));
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  while ((uploader.active?.counters?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
   await steer("pause", "pause");
   expect(ledger.get(taken.id)?.state).toBe("paused");
   await expect(steer("retry")).rejects.toMatchObject({ code: "CONFLICT" });
@@ -87,7 +87,7 @@ test("with little time left the one that can be safe soonest goes first, and the
   await capture(200, { run: runName.parse("whisper"), bytes: 300_000 });
   const slow = store.engine({ limit: 4_000_000, connections: 2 });
   const { uploader, done } = await work({}, ended(2), slow);
-  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  while ((uploader.active?.counters?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
   const draining = uploader.drain();
   while (ends.length === 0) await systemClock.sleep(5);
   expect(ends).toEqual([{ state: "done", step: 200 }]);
@@ -106,7 +106,7 @@ test("what is nearly safe is not interrupted by something larger", async ({
   await capture(200, { run: runName.parse("whisper"), bytes: 30_000_000 });
   const slow = store.engine({ limit: 8_000_000, connections: 2 });
   const { uploader, done } = await work({}, ended(2), slow);
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  while ((uploader.active?.counters?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
   const draining = uploader.drain();
   slow.limiter.setRate(0);
   await Promise.all([done, draining]);
@@ -120,7 +120,7 @@ test("with little time left one that a newer, smaller one of its run overtakes i
   const large = await capture(100, { run: runName.parse("llama"), bytes: 22_000_000 });
   const slow = store.engine({ limit: 4_000_000, connections: 2 });
   const { uploader, done } = await work({}, ended(2), slow);
-  while ((uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  while ((uploader.active?.counters?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
   await capture(200, { run: runName.parse("llama"), bytes: 300_000 });
   await Promise.all([done, uploader.drain()]);
   expect(ends).toEqual([

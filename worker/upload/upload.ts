@@ -19,7 +19,11 @@ import { isSummedFor, type PartSums } from "../transfer/upload/read-part.ts";
 import type { SendJob } from "../transfer/upload/send-job.ts";
 import { partOperation } from "../transfer/upload/send-part.ts";
 import { abandonUpload, beginUpload, sendFile } from "../transfer/upload/send.ts";
-import { createTally, type Tally, type TallyFile } from "../transfer/progress/transfer-progress.ts";
+import {
+  createProgressCounters,
+  type ProgressCounters,
+  type CountedFile,
+} from "../transfer/progress/transfer-progress.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { Capture } from "../capture/capture.ts";
 import { forgetSeal, sealAsSaved, sealCapture, type Seal } from "./seal-capture.ts";
@@ -40,7 +44,7 @@ export interface UploadJob {
   signal: AbortSignal;
   /** Whether it is safe elsewhere already, so that the same bytes go to a replica. */
   isCopy?: boolean;
-  onStart(tally: Tally): void;
+  onStart(counters: ProgressCounters): void;
 }
 
 export const journalOf = (journals: string, capture: Pick<Capture, "transferId">): string =>
@@ -77,13 +81,13 @@ export async function prepareCapture(
   job: Pick<UploadJob, "capture" | "claim" | "store" | "journals" | "signal">,
 ): Promise<void> {
   const { clock } = engine.retrier;
-  const tally = createTally([], clock.now);
+  const counters = createProgressCounters([], clock.now);
   const patience = createPatience(clock);
   const journal = await openSendJournal(journalOf(job.journals, job.capture));
   try {
     const sends = await Promise.all(
       outgoingOf(engine, job.capture, await sealOf(engine, job)).map((outgoing) =>
-        prepareSend(engine, job, { journal, outgoing, tally, patience }),
+        prepareSend(engine, job, { journal, outgoing, counters, patience }),
       ),
     );
     await signAhead(engine, sends);
@@ -98,14 +102,14 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
   const { clock } = engine.retrier;
   const seal = await sealOf(engine, job);
   const outgoing = outgoingOf(engine, capture, seal);
-  const tally = createTally(tallyFiles(capture, outgoing), clock.now);
-  job.onStart(tally);
+  const counters = createProgressCounters(countedFiles(capture, outgoing), clock.now);
+  job.onStart(counters);
   const journal = await openSendJournal(journalOf(job.journals, capture));
   try {
     const patience = createPatience(clock);
     // Together, so that the lines of the journal share one fsync.
     const sends = await Promise.all(
-      outgoing.map((one) => prepareSend(engine, job, { journal, outgoing: one, tally, patience })),
+      outgoing.map((one) => prepareSend(engine, job, { journal, outgoing: one, counters, patience })),
     );
     await signAhead(engine, sends);
     const files: Manifest["files"] = [];
@@ -118,7 +122,7 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
         if (file === undefined) continue;
         const { path, sizeBytes, mtimeMs } = file;
         files[fileIndex] = { path, sizeBytes, mtimeMs, sha256: null, extents };
-        tally.fileDone();
+        counters.fileDone();
       }
     });
     if (signal.aborted) throw new Fault("CANCELLED");
@@ -141,7 +145,7 @@ async function sealOf(
 }
 
 /** Returns the files for the progress; a file in a pack moves in one piece. */
-function tallyFiles({ files }: Capture, outgoing: readonly Outgoing[]): TallyFile[] {
+function countedFiles({ files }: Capture, outgoing: readonly Outgoing[]): CountedFile[] {
   const partCounts = new Map<number, number>();
   for (const { members, plan } of outgoing) {
     for (const { fileIndex } of members) partCounts.set(fileIndex, plan.parts.length);
@@ -152,10 +156,10 @@ function tallyFiles({ files }: Capture, outgoing: readonly Outgoing[]): TallyFil
 async function prepareSend(
   engine: Engine,
   job: Pick<UploadJob, "capture" | "claim" | "store" | "signal">,
-  about: { journal: SendJournal; outgoing: Outgoing; tally: Tally; patience: Patience },
+  about: { journal: SendJournal; outgoing: Outgoing; counters: ProgressCounters; patience: Patience },
 ): Promise<SendJob> {
   const { capture, claim, store, signal } = job;
-  const { outgoing, tally, patience } = about;
+  const { outgoing, counters, patience } = about;
   const { name, path, identity, plan, members, isPack, open } = outgoing;
   const { run, attempt } = capture;
   const key = dataKey(store.prefix, { run, epoch: claim.epoch, attempt, path: name });
@@ -173,16 +177,16 @@ async function prepareSend(
     watch: {
       signal,
       patience,
-      onMoved: tally.moved,
+      onMoved: counters.moved,
       onPart: (part, state) => {
         for (const { file, fileIndex, length: movedBytes } of members) {
           const ownBytes = outgoing.isSealed ? plainBytesOf(part.length) : part.length;
           const length = isPack ? file.sizeBytes : ownBytes;
           const moved = isPack ? movedBytes : part.length;
-          tally.part({ fileIndex, partIndex: part.partNumber - 1, length, movedBytes: moved }, state);
+          counters.part({ fileIndex, partIndex: part.partNumber - 1, length, movedBytes: moved }, state);
         }
       },
-      onRetry: tally.retried,
+      onRetry: counters.retried,
     },
   };
 }

@@ -3,7 +3,7 @@ import type { NodeStore } from "#protocol/wire/hello.ts";
 import type { TransferWish } from "#protocol/wire/transfer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import type { Homes } from "./homes.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { Outbox } from "../hub-link/outbox.ts";
@@ -26,9 +26,9 @@ export interface Uploader {
   passOver(captures: readonly Capture[]): Promise<void>;
   /** Looks again, because the ledger, the hub or a person changed something. */
   wake(): void;
-  readonly active: { capture: Capture; tally: Tally | null; startedAt: number } | null;
+  readonly active: { capture: Capture; counters: ProgressCounters | null; startedAt: number } | null;
   /** Captures whose bytes are all sent and that wait for the commit of an unreachable hub, by id. */
-  readonly uncommitted: ReadonlyMap<string, { tally: Tally | null; fault: Fault }>;
+  readonly uncommitted: ReadonlyMap<string, { counters: ProgressCounters | null; fault: Fault }>;
   /** Why the queue does not move; null without a reason. */
   readonly waitingFor: Fault | null;
   /** Pauses, resumes, cancels or retries an upload. Faults: NOT_FOUND, CONFLICT when its state does not allow it. */
@@ -51,7 +51,7 @@ export interface UploaderParts extends SendingParts {
   ledger: Ledger;
   runs: Runs;
   /** Returns null until the hub has said where the bytes go. */
-  bench(item?: Capture): { engine: Engine; store: NodeStore } | null;
+  storeSession(item?: Capture): { engine: Engine; store: NodeStore } | null;
   /** Replicas of runs; left out in tests with one bucket. */
   homes?: Pick<Homes, "choose" | "isAway" | "elsewhere" | "noteAway" | "noteBack" | "watch">;
   keepForCopies?(capture: Capture): Promise<boolean>;

@@ -142,7 +142,7 @@ test("while one is sent, the one that waits gets its upload and its signatures, 
     return prepare(operations);
   };
   const { uploader, done } = await work({}, ended(2), slow);
-  while ((uploader.active?.tally?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
+  while ((uploader.active?.counters?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
   const taken = await capture(200);
   uploader.wake();
   const ofSecond = () => signed.filter((text) => text.includes(taken.attempt)).map((text) => text.split(" ")[0]);
@@ -202,7 +202,7 @@ test("one that was interrupted goes on although a newer one waits, and both beco
   const taken = await capture(100);
   const slow = store.engine({ limit: 8_000_000, connections: 1 });
   const first = await work({}, () => false, slow);
-  while ((first.uploader.active?.tally?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
+  while ((first.uploader.active?.counters?.bytesSure ?? 0) === 0) await systemClock.sleep(5);
   stop().abort(new Fault("CANCELLED"));
   await first.done;
   await trial.restart();

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { isEnded, mayMove } from "#protocol/wire/transfer.ts";
-import { createBell } from "../base/wakeable-sleep.ts";
+import { createWakeableSleep } from "../base/wakeable-sleep.ts";
 import type { Capture } from "../capture/capture.ts";
 import { createAhead } from "./ahead.ts";
 import { createAttempt, introduceCapture, tryToCommit } from "./attempt.ts";
@@ -33,11 +33,11 @@ export function createUploader(given: UploaderParts): Uploader {
   const introduce = (item: Capture) => introduceCapture(parts, checkEpoch, item);
   const stopPreparing = (id: string) => ahead.drop(id);
   const state = newUploadState();
-  const bell = createBell(clock, signal);
+  const wakeable = createWakeableSleep(clock, signal);
   const settling = createSettling(parts);
   const refused = createRefusedUploads(parts);
   const endings = createEndings(parts, { state, settling, stopPreparing });
-  const recovery = createRecovery({ parts, state, bell, endings, refused, stopPreparing });
+  const recovery = createRecovery({ parts, state, wakeable, endings, refused, stopPreparing });
   const late = createLateCommits({
     clock,
     signal,
@@ -45,7 +45,7 @@ export function createUploader(given: UploaderParts): Uploader {
     onSafe: endings.endSafe,
     onFailure: async (item, error) => {
       await recovery.afterFailure(item, { error, stopped: false, renewed: await recovery.renewIfLost(item, error) });
-      bell.ring();
+      wakeable.ring();
     },
   });
   const ahead = createAhead({
@@ -58,15 +58,15 @@ export function createUploader(given: UploaderParts): Uploader {
     isBusy: () => state.active !== null,
     sign: async (item, stop) => {
       const claim = await introduce(item);
-      const bench = parts.bench(item);
-      if (bench === null) return;
-      const { store, engine } = bench;
+      const storeSession = parts.storeSession(item);
+      if (storeSession === null) return;
+      const { store, engine } = storeSession;
       await prepareCapture(engine, { capture: item, claim, store, journals: parts.journals, signal: stop });
     },
   });
   const attempt = createAttempt({ parts, state, recovery, endings, late, introduce, onBegin: ahead.look });
   const uncommitted = late.waiting;
-  const shared = { parts, state, bell, recovery, endings, settling, refused, uncommitted };
+  const shared = { parts, state, wakeable, recovery, endings, settling, refused, uncommitted };
   const queue = createUploadQueue({ ...shared, ahead, attempt });
   const steer = createSteering({
     ledger,
@@ -90,7 +90,7 @@ export function createUploader(given: UploaderParts): Uploader {
     },
     retryFailed: async () => {
       await queue.retryFailed();
-      bell.ring();
+      wakeable.ring();
     },
     drain: queue.drain,
     passOver: async (captures) => {
@@ -98,7 +98,7 @@ export function createUploader(given: UploaderParts): Uploader {
         if (mayMove(item.state, "superseded", "policy")) await endings.end(item, "superseded", { by: "policy" });
     },
     wake: () => {
-      bell.ring();
+      wakeable.ring();
       late.wake();
       ahead.look();
     },
@@ -117,7 +117,7 @@ export function createUploader(given: UploaderParts): Uploader {
     },
     steer: async (transferId, wish) => {
       await steer(transferId, wish);
-      bell.ring();
+      wakeable.ring();
     },
   };
 }

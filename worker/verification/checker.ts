@@ -5,10 +5,10 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { clearCopy } from "../replicas/copy-objects.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Taken } from "../hub-link/command-memory.ts";
-import { createTurns, type End, type Turn, type Turns } from "../job-runner/job-runner.ts";
+import { createJobRunner, type End, type RunningJob, type JobRunner } from "../job-runner/job-runner.ts";
 import { tellEnd } from "../job-runner/tell-end.ts";
 import { readCheckpoint } from "../restore/read-checkpoint.ts";
 import { clearRestore, restore } from "../restore/restore.ts";
@@ -24,7 +24,7 @@ import { verify, verifyJournalOf } from "./verify.ts";
  * extent under way, which is read again later. Verification rests after each extent in proportion to its duration. So it takes
  * a bounded share of the link, whatever the link's rate. Commands are on disk before they begin, and continue after a kill.
  */
-export interface Checker extends Turns {
+export interface Checker extends JobRunner {
   has(transferId: string): boolean;
 }
 
@@ -39,11 +39,11 @@ const isCheck = (item: Taken): item is CheckTaken => ["verify", "drill", "copy"]
 export function createChecker(parts: CheckerParts): Checker {
   const { memory, clock, signal } = parts;
   const checks = () => memory.checks().filter(isCheck);
-  const tell = async (item: CheckTaken, how: Pick<End, "tally" | "damage">) => {
+  const tell = async (item: CheckTaken, how: Pick<End, "counters" | "damage">) => {
     await tellEnd(parts, item, how);
     await removeOwned("state-file", foundOf(parts, item.command));
   };
-  const turns = createTurns<CheckTaken>({
+  const jobs = createJobRunner<CheckTaken>({
     memory,
     clock,
     signal,
@@ -65,9 +65,9 @@ export function createChecker(parts: CheckerParts): Checker {
       parts.onEnd(item.command, { fault, damage: how.damage });
       await tell(item, how);
     },
-    tellAgain: async (item) => tell(item, { tally: null, damage: await readFound(parts, item.command) }),
+    tellAgain: async (item) => tell(item, { counters: null, damage: await readFound(parts, item.command) }),
   });
-  return { ...turns, has: (transferId) => checks().some(({ command }) => command.transferId === transferId) };
+  return { ...jobs, has: (transferId) => checks().some(({ command }) => command.transferId === transferId) };
 }
 
 /** Returns the Fault for damage. The first range stands for all; the report has the others. */
@@ -85,11 +85,11 @@ const scratchOf = ({ state }: CheckerParts, { transferId }: CheckCommand): strin
 async function doCheck(
   parts: CheckerParts,
   command: CheckCommand,
-  { engine, turn, signal: until }: { engine: Engine; turn: Turn; signal: AbortSignal },
+  { engine, running, signal: until }: { engine: Engine; running: RunningJob; signal: AbortSignal },
 ): Promise<Fault | null> {
   const { hub, clock, state } = parts;
-  const onStart = (tally: Tally) => {
-    turn.tally = tally;
+  const onStart = (counters: ProgressCounters) => {
+    running.counters = counters;
   };
   if (command.kind === "verify") {
     const { profileId } = command;
@@ -108,7 +108,7 @@ async function doCheck(
       },
       rest: (tookMs) => clock.sleep(Math.min(LONGEST_REST_MS, (tookMs * (1 - SHARE)) / SHARE), until),
     });
-    turn.damage = damage;
+    running.damage = damage;
     if (damage !== null) return faultOf(damage);
     await tellSums({ hub, command }, manifest, sums);
     return null;
@@ -129,7 +129,7 @@ async function doCheck(
     beforePlaced: async () => undefined,
     replaced: {},
     onDamage: (report) => {
-      turn.damage ??= report;
+      running.damage ??= report;
     },
   });
   await removeOwned("scratch", scratchOf(parts, command));

@@ -4,7 +4,7 @@ import { isAdopted } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { attemptId } from "#protocol/base/names.ts";
 import type { Engine } from "../transfer/engine.ts";
-import type { Tally } from "../transfer/progress/transfer-progress.ts";
+import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { clearCopy, copyObjects } from "../replicas/copy-objects.ts";
 import { readCheckpoint } from "../restore/read-checkpoint.ts";
 import type { CheckCommand, CheckerParts } from "./checker-parts.ts";
@@ -25,8 +25,8 @@ export const copyPlaces = ({ state }: CheckerParts, { transferId }: CheckCommand
 export async function copyAcross(
   parts: CheckerParts,
   engine: Engine,
-  about: { command: CopyCommand; until: AbortSignal; onStart(tally: Tally): void },
-): Promise<Tally> {
+  about: { command: CopyCommand; until: AbortSignal; onStart(counters: ProgressCounters): void },
+): Promise<ProgressCounters> {
   const { command, until, onStart } = about;
   const { hub } = parts;
   const { checkpointId, profileId, run } = command;
@@ -40,7 +40,7 @@ export async function copyAcross(
   const wish = { checkpointId, profileId, attempt };
   const { isWanted } = await hub.ask("beginCopy", (client, signal) => client.node.beginCopy.mutate(wish, { signal }));
   if (!isWanted) throw refuse("the copy is there already, or somebody else makes it");
-  const made: { tally: Tally | null } = { tally: null };
+  const made: { counters: ProgressCounters | null } = { counters: null };
   const from = engineFor(parts, engine, offered);
   const places = copyPlaces(parts, command);
   await mkdir(join(parts.state, "verifies"), { recursive: true });
@@ -52,14 +52,14 @@ export async function copyAcross(
       attempt,
       ...places,
       signal: until,
-      onStart: (tally) => {
-        made.tally = tally;
-        onStart(tally);
+      onStart: (counters) => {
+        made.counters = counters;
+        onStart(counters);
       },
     },
   );
   await hub.ask("commitCopy", (client, signal) => client.node.commitCopy.mutate({ manifest }, { signal }));
   await clearCopy(places);
-  if (made.tally === null) throw new Fault("INTERNAL", { op: "copy" });
-  return made.tally;
+  if (made.counters === null) throw new Fault("INTERNAL", { op: "copy" });
+  return made.counters;
 }

@@ -69,9 +69,9 @@ test(
     const { key, manifest } = await packed(50_000, 100);
     let turns = 0;
     const turn = async () => void turns++;
-    const { tally, damage: found } = await verify(store.engine(), jobOf(manifest, { turn }));
+    const { counters, damage: found } = await verify(store.engine(), jobOf(manifest, { turn }));
     expect(found).toBeNull();
-    expect(tally).toMatchObject({
+    expect(counters).toMatchObject({
       filesDone: 50_000,
       bytesSure: 5_000_000,
       bytesDone: 5_000_000,
@@ -84,7 +84,7 @@ test(
 
 test("of a stretch that holds a damaged file only that file is named, after it was read three times", async () => {
   const { key, manifest } = await packed(1_000, 200);
-  const { tally, damage: found } = await verify(store.engine(), jobOf(damage(manifest, 500)));
+  const { counters, damage: found } = await verify(store.engine(), jobOf(damage(manifest, 500)));
   expect(found).toEqual({
     ranges: [
       { path: "shards/15/500.bin", from: 0, to: 199, fault: expect.objectContaining({ code: "CHECKSUM_MISMATCH" }) },
@@ -92,15 +92,15 @@ test("of a stretch that holds a damaged file only that file is named, after it w
     more: 0,
   });
   expect(await readsOf(key)).toBe(3);
-  expect(tally).toMatchObject({ filesDone: 1_000, bytesSure: 200_000, bytesDone: 200_000, retries: 2 });
+  expect(counters).toMatchObject({ filesDone: 1_000, bytesSure: 200_000, bytesDone: 200_000, retries: 2 });
 });
 
 test("bytes that changed on their way are fetched again and are no damage", async () => {
   const { key, manifest } = await packed(1_000, 200);
   await store.arm({ op: "GetObject", times: 1, action: { kind: "flip", side: "response", offset: 50_000 } });
-  const { tally, damage: found } = await verify(store.engine(), jobOf(manifest));
+  const { counters, damage: found } = await verify(store.engine(), jobOf(manifest));
   expect(found).toBeNull();
-  expect(tally).toMatchObject({ retries: 1, bytesSure: 200_000 });
+  expect(counters).toMatchObject({ retries: 1, bytesSure: 200_000 });
   expect(await readsOf(key)).toBe(2);
 });
 
@@ -113,10 +113,10 @@ test("stopped between two stretches, the first is not read again", async () => {
   };
   const stopped = verify(store.engine(), jobOf(manifest, { rest, signal: stop.signal }));
   await expect(stopped).rejects.toMatchObject({ code: "CANCELLED" });
-  const { tally, damage: found } = await verify(store.engine(), jobOf(manifest));
+  const { counters, damage: found } = await verify(store.engine(), jobOf(manifest));
   expect(found).toBeNull();
-  expect(tally).toMatchObject({ bytesSure: 3_000_000, filesDone: 30_000 });
-  expect(tally.sentBytes).toBeLessThanOrEqual(2_097_152);
+  expect(counters).toMatchObject({ bytesSure: 3_000_000, filesDone: 30_000 });
+  expect(counters.sentBytes).toBeLessThanOrEqual(2_097_152);
 });
 
 test("a pack that is gone is damage of all its files", async () => {
@@ -145,9 +145,14 @@ test("files that are compressed in a pack are compared as they lie there, and to
   });
   const sizeBytes = contents.reduce((sum, { length }) => sum + length, 0);
   const manifest = manifestSchema.parse({ ...empty, sizeBytes, transform: { kind: "zstd" }, files });
-  const { tally, damage: none } = await verify(store.engine(), jobOf(manifest));
+  const { counters, damage: none } = await verify(store.engine(), jobOf(manifest));
   expect(none).toBeNull();
-  expect(tally).toMatchObject({ filesDone: 200, bytesSure: sizeBytes, bytesDone: sizeBytes, sentBytes: pack.length });
+  expect(counters).toMatchObject({
+    filesDone: 200,
+    bytesSure: sizeBytes,
+    bytesDone: sizeBytes,
+    sentBytes: pack.length,
+  });
   expect(await readsOf(key)).toBe(1);
   const { damage: found } = await verify(store.engine(), jobOf(damage(manifest, 7)));
   expect(found?.ranges).toMatchObject([{ path: "7.json", from: 0, to: (contents[7]?.length ?? 0) - 1 }]);

@@ -10,7 +10,11 @@ import { receivePieces } from "../transfer/download/receive.ts";
 import type { Piece } from "../transfer/download/piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
 import { signAhead } from "../transfer/store-session/sign-ahead.ts";
-import { createTally, type PartState, type Tally } from "../transfer/progress/transfer-progress.ts";
+import {
+  createProgressCounters,
+  type PartState,
+  type ProgressCounters,
+} from "../transfer/progress/transfer-progress.ts";
 import { itemsOf, planSpans, type Item, type Span } from "./plan-spans.ts";
 
 /**
@@ -26,7 +30,7 @@ export interface VerifyJob {
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;
-  onStart(tally: Tally): void;
+  onStart(counters: ProgressCounters): void;
   /** Called before each extent; resolves when it may be read. Faults: CANCELLED. */
   turn(): Promise<void>;
   /** Called after each extent with its duration. Faults: CANCELLED. */
@@ -34,7 +38,7 @@ export interface VerifyJob {
 }
 
 interface Verified {
-  tally: Tally;
+  counters: ProgressCounters;
   damage: DamageReport | null;
   sums: ExtentSums;
 }
@@ -51,7 +55,7 @@ interface Verifying {
   job: VerifyJob;
   memory: ReceiveMemory;
   patience: Patience;
-  tally: Tally;
+  counters: ProgressCounters;
   sums: Map<Piece, string>;
 }
 
@@ -61,11 +65,11 @@ interface Verifying {
  */
 export async function verify(engine: Engine, job: VerifyJob): Promise<Verified> {
   const { manifest, signal } = job;
-  const tally = createTally(
+  const counters = createProgressCounters(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
     engine.retrier.clock.now,
   );
-  job.onStart(tally);
+  job.onStart(counters);
   const memory = await openReceiveJournal(verifyJournalOf(job));
   const patience = createPatience(engine.retrier.clock);
   const found: DamagedRange[] = [];
@@ -74,15 +78,15 @@ export async function verify(engine: Engine, job: VerifyJob): Promise<Verified> 
   const left = manifest.files.map(({ extents }) => extents.length);
   const settle = ({ fileIndex }: Item) => {
     left[fileIndex] = (left[fileIndex] ?? 1) - 1;
-    if (left[fileIndex] === 0) tally.fileDone();
+    if (left[fileIndex] === 0) counters.fileDone();
   };
-  for (const count of left) if (count === 0) tally.fileDone();
+  for (const count of left) if (count === 0) counters.fileDone();
   const isKnown = (item: Item): boolean => {
     const { file, piece } = item;
     const known = memory.sumOf(file.path, piece);
     if (known === null || (piece.crc32 !== null && known !== piece.crc32)) return false;
     sums.set(piece, known);
-    tally.part(partOf(item), "kept");
+    counters.part(partOf(item), "kept");
     settle(item);
     return true;
   };
@@ -99,7 +103,7 @@ export async function verify(engine: Engine, job: VerifyJob): Promise<Verified> 
     await forEachOf(spans, SPANS_AT_A_TIME, async (span) => {
       await job.turn();
       await signed.of(span.piece);
-      found.push(...(await readSpan(engine, span, { job, memory, patience, tally, sums })));
+      found.push(...(await readSpan(engine, span, { job, memory, patience, counters, sums })));
       signed.done(span.piece);
       span.items.forEach(settle);
     });
@@ -109,7 +113,7 @@ export async function verify(engine: Engine, job: VerifyJob): Promise<Verified> 
   }
   if (signal.aborted) throw new Fault("CANCELLED");
   await memory.remove();
-  return { tally, damage: reportOf(manifest, found), sums: sumsOf(manifest, items, sums) };
+  return { counters, damage: reportOf(manifest, found), sums: sumsOf(manifest, items, sums) };
 }
 
 /** Returns the checksums by file; null for a file that was not read whole. */
@@ -133,28 +137,28 @@ const partOf = ({ fileIndex, partIndex, bytes, piece }: Item) => ({
 
 /** Returns the ranges that are damaged. */
 async function readSpan(engine: Engine, span: Span, about: Verifying): Promise<DamagedRange[]> {
-  const { job, tally } = about;
+  const { job, counters } = about;
   const { clock } = engine.retrier;
   const startedAt = clock.now();
   let movedBytes = 0;
   const onMoved = (bytes: number) => {
     movedBytes += bytes;
-    tally.moved(bytes);
+    counters.moved(bytes);
   };
   let damaged: DamagedRange[] = [];
   try {
     const wrong = await (span.items.length === 1 ? readOne : readMany)(engine, span, { ...about, onMoved });
     damaged = wrong.map((item) => damagedOf(item, mismatchOf(item.piece)));
-    for (const item of span.items) tally.part(partOf(item), wrong.includes(item) ? "kept" : "done");
+    for (const item of span.items) counters.part(partOf(item), wrong.includes(item) ? "kept" : "done");
     // Bytes of damaged files, and unwanted bytes between two files, do not count as moved.
     const right = span.items.reduce((sum, item) => sum + (wrong.includes(item) ? 0 : item.piece.length), 0);
-    tally.moved(right - movedBytes);
+    counters.moved(right - movedBytes);
   } catch (error) {
     if (job.signal.aborted || !isFault(error) || !isDamage(error.code)) throw error;
     damaged = span.items.map((item) => damagedOf(item, error));
     // The extent was read, so its part counts as kept.
-    tally.moved(-movedBytes);
-    for (const item of span.items) tally.part(partOf(item), "kept");
+    counters.moved(-movedBytes);
+    for (const item of span.items) counters.part(partOf(item), "kept");
   }
   await job.rest(clock.now() - startedAt);
   return damaged;
@@ -162,17 +166,17 @@ async function readSpan(engine: Engine, span: Span, about: Verifying): Promise<D
 
 type Reading = Verifying & { onMoved(bytes: number): void };
 
-const partsOf = ({ job, patience, tally, onMoved }: Reading, { items }: Span) => ({
+const partsOf = ({ job, patience, counters, onMoved }: Reading, { items }: Span) => ({
   path: items[0]?.file.path ?? "",
   signal: job.signal,
   patience,
   onMoved,
   onPiece: (_: Piece, state: PartState) => {
-    for (const item of items) if (state === "moving" || state === "waiting") tally.part(partOf(item), state);
+    for (const item of items) if (state === "moving" || state === "waiting") counters.part(partOf(item), state);
   },
   onPartly: async () => undefined,
   onWrong: async () => undefined,
-  onRetry: tally.retried,
+  onRetry: counters.retried,
 });
 
 /** Reads one extent, counts and sums it, and keeps nothing. Returns no items: wrong bytes are a fault here. */
@@ -195,14 +199,14 @@ async function readOne(engine: Engine, span: Span, about: Reading): Promise<read
 
 /** Reads several files into memory and compares each with its own checksum. Returns those that are wrong after all attempts. */
 async function readMany(engine: Engine, span: Span, about: Reading): Promise<readonly Item[]> {
-  const { memory, sums, onMoved, tally } = about;
+  const { memory, sums, onMoved, counters } = about;
   const { piece, items } = span;
   const bytes = Buffer.allocUnsafeSlow(piece.length);
   let wrong = items;
   for (let mismatches = 0; wrong.length > 0 && mismatches <= MOST_MISMATCHES; mismatches++) {
     if (mismatches > 0) {
       onMoved(-piece.length);
-      tally.retried(mismatchOf(wrong[0]?.piece ?? piece));
+      counters.retried(mismatchOf(wrong[0]?.piece ?? piece));
     }
     await receivePieces(engine, {
       ...partsOf(about, span),

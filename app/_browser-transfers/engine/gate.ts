@@ -1,5 +1,5 @@
 import { Fault } from "#protocol/faults/fault.ts";
-import { FIRST_HELM, steer, type Helm } from "./steer.ts";
+import { FIRST_HELM, steer, type ConcurrencyState } from "./steer.ts";
 
 /** Semaphore for the requests of a page, shared by all its transfers. `steer` sets its width. */
 export interface Gate {
@@ -16,13 +16,13 @@ export interface Gate {
 const WINDOW_MS = 3_000;
 
 export function createGate(now: () => number): Gate {
-  let helm: Helm = FIRST_HELM;
+  let concurrency: ConcurrencyState = FIRST_HELM;
   let running = 0;
   const waiting: (() => void)[] = [];
   let window = { beganAt: now(), bytes: 0, troubles: 0, wasIdle: false };
 
   const letIn = (): void => {
-    while (running < helm.width) {
+    while (running < concurrency.width) {
       const next = waiting.shift();
       if (next === undefined) return;
       running++;
@@ -35,7 +35,11 @@ export function createGate(now: () => number): Gate {
     const { bytes, troubles, wasIdle } = window;
     // A window with too few requests says nothing about the width.
     if (!wasIdle || troubles > 0) {
-      helm = steer(helm, { bytesPerSecond: (bytes / tookMs) * 1000, isFull: waiting.length > 0, troubles });
+      concurrency = steer(concurrency, {
+        bytesPerSecond: (bytes / tookMs) * 1000,
+        isFull: waiting.length > 0,
+        troubles,
+      });
     }
     window = { beganAt: now(), bytes: 0, troubles: 0, wasIdle: false };
     letIn();
@@ -79,7 +83,7 @@ export function createGate(now: () => number): Gate {
       window.troubles++;
       look();
     },
-    width: () => helm.width,
+    width: () => concurrency.width,
     running: () => running,
   };
 }

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { FIRST_HELM, steer, type Helm } from "./steer.ts";
+import { FIRST_HELM, steer, type ConcurrencyState } from "./steer.ts";
 
 /** Windows over a link that gives `perRequest` bytes per second to each of at most `most` requests. */
 function sail(windows: number, link: { perRequest: number; most: number }): number[] {
   const widths: number[] = [];
-  let helm: Helm = FIRST_HELM;
+  let concurrency: ConcurrencyState = FIRST_HELM;
   for (let window = 0; window < windows; window++) {
-    const bytesPerSecond = Math.min(helm.width, link.most) * link.perRequest;
-    helm = steer(helm, { bytesPerSecond, isFull: true, troubles: 0 });
-    widths.push(helm.width);
+    const bytesPerSecond = Math.min(concurrency.width, link.most) * link.perRequest;
+    concurrency = steer(concurrency, { bytesPerSecond, isFull: true, troubles: 0 });
+    widths.push(concurrency.width);
   }
   return widths;
 }
@@ -26,18 +26,20 @@ describe("the number of requests under way", () => {
   });
 
   it("halves at trouble, keeps one, and comes back", () => {
-    let helm = FIRST_HELM;
-    for (let times = 0; times < 5; times++) helm = steer(helm, { bytesPerSecond: 1e6, isFull: true, troubles: 1 });
-    expect(helm.width).toBe(1);
+    let concurrency = FIRST_HELM;
+    for (let times = 0; times < 5; times++)
+      concurrency = steer(concurrency, { bytesPerSecond: 1e6, isFull: true, troubles: 1 });
+    expect(concurrency.width).toBe(1);
     for (let times = 0; times < 30; times++) {
-      helm = steer(helm, { bytesPerSecond: helm.width * 1e6, isFull: true, troubles: 0 });
+      concurrency = steer(concurrency, { bytesPerSecond: concurrency.width * 1e6, isFull: true, troubles: 0 });
     }
-    expect(helm.width).toBeGreaterThan(6);
+    expect(concurrency.width).toBeGreaterThan(6);
   });
 
   it("does not grow while nothing waits", () => {
-    let helm = FIRST_HELM;
-    for (let times = 0; times < 10; times++) helm = steer(helm, { bytesPerSecond: 1e9, isFull: false, troubles: 0 });
-    expect(helm.width).toBe(6);
+    let concurrency = FIRST_HELM;
+    for (let times = 0; times < 10; times++)
+      concurrency = steer(concurrency, { bytesPerSecond: 1e9, isFull: false, troubles: 0 });
+    expect(concurrency.width).toBe(6);
   });
 });

@@ -11,7 +11,7 @@ const WORTH_IT = 1.08;
 /** Windows before a step that did not help is tried again. */
 const PATIENCE = 8;
 
-export interface Helm {
+export interface ConcurrencyState {
   width: number;
   /** Throughput before the last step up, in bytes per second; null when no step is on trial. */
   before: number | null;
@@ -27,10 +27,10 @@ export interface Sample {
   troubles: number;
 }
 
-export const FIRST_HELM: Helm = { width: FIRST_WIDTH, before: null, rest: 1 };
+export const FIRST_HELM: ConcurrencyState = { width: FIRST_WIDTH, before: null, rest: 1 };
 
-export function steer(helm: Helm, { bytesPerSecond, isFull, troubles }: Sample): Helm {
-  const { width, before, rest } = helm;
+export function steer(concurrency: ConcurrencyState, { bytesPerSecond, isFull, troubles }: Sample): ConcurrencyState {
+  const { width, before, rest } = concurrency;
   if (troubles > 0) return { width: Math.max(1, Math.floor(width / 2)), before: null, rest: 2 };
   if (before !== null) {
     const helped = bytesPerSecond >= before * WORTH_IT;

@@ -10,7 +10,7 @@ import type { BatchAction } from "./batch-life.ts";
 import type { Asked } from "./batch-view.ts";
 import { factsOf, paceOf, progressOf, placeOf, subjectOf, toneOf } from "../batch-words.ts";
 import { CorsOffer } from "../cors-offer.tsx";
-import type { DeskBatch, TransferDesk } from "./desk.ts";
+import type { UploadBatch, UploadManager } from "./upload-manager.ts";
 import { MovingLine } from "../moving-line.tsx";
 import { FileList } from "./file-list.tsx";
 import { lastName } from "./match-files.ts";
@@ -24,7 +24,7 @@ const WORD: Record<BatchAction, string> = {
   forget: "Clear",
 };
 
-function actionsFor({ state, files, fault, owner, filesTotal }: DeskBatch): BatchAction[] {
+function actionsFor({ state, files, fault, owner, filesTotal }: UploadBatch): BatchAction[] {
   if (state === "running") return ["pause", "cancel"];
   const isWhole = files.done + files.same === filesTotal;
   const again: BatchAction[] = files.failed > 0 ? ["retry", ...(owner === "here" ? (["replace"] as const) : [])] : [];
@@ -43,16 +43,16 @@ const notFound = (paths: readonly string[]): string =>
   paths.length === 1 ? `${visibleText(paths[0] ?? "")} is` : `${formatCount(paths.length)} files are`;
 
 /** Shows one upload of this browser with its piece map, files and actions. */
-export function BatchLine({ batch, desk }: { batch: DeskBatch; desk: TransferDesk }) {
+export function BatchLine({ batch, manager }: { batch: UploadBatch; manager: UploadManager }) {
   const unit = useRateUnit();
   const [isOpen, setOpen] = useState(false);
   const subject = visibleText(subjectOf(batch));
-  const hasThere = desk.files(batch.id).some(({ fault }) => fault?.code === "ALREADY_EXISTS");
+  const hasThere = manager.files(batch.id).some(({ fault }) => fault?.code === "ALREADY_EXISTS");
   const run = (action: BatchAction): void => {
-    desk.act(batch.id, action).catch((error: unknown) => say("lost", wordsOf(faultOf(error)).says));
+    manager.act(batch.id, action).catch((error: unknown) => say("lost", wordsOf(faultOf(error)).says));
   };
   const askAgain = (): void => {
-    desk
+    manager
       .askAgain(batch.id)
       .then((left) => {
         const [changed, missing] = [left?.changed ?? [], left?.missing ?? []];
@@ -107,7 +107,7 @@ export function BatchLine({ batch, desk }: { batch: DeskBatch; desk: TransferDes
       {batch.owner === "here" && (
         <details className="pt-1 text-12" onToggle={(event) => setOpen(event.currentTarget.open)}>
           <summary className="w-fit text-faint">Files</summary>
-          {isOpen && <FileList files={desk.files(batch.id)} />}
+          {isOpen && <FileList files={manager.files(batch.id)} />}
         </details>
       )}
     </MovingLine>

@@ -8,7 +8,9 @@ export function ResumeUploads() {
   const personId = usePerson()?.id ?? null;
   useEffect(() => {
     if (personId === null || !hasUnfinished()) return;
-    import("./use-desk.ts").then(({ openDesk }) => openDesk(personId)).catch(() => undefined);
+    import("./use-upload-manager.ts")
+      .then(({ openUploadManager }) => openUploadManager(personId))
+      .catch(() => undefined);
   }, [personId]);
   return null;
 }

@@ -16,7 +16,7 @@ import { say } from "../../_ui/feedback/toast.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 import type { Chosen } from "../file-access.ts";
 import { FileChoice } from "./file-choice.tsx";
-import { openDesk } from "./use-desk.ts";
+import { openUploadManager } from "./use-upload-manager.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
 
 interface UploadDialogProps {
@@ -69,8 +69,8 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
   };
   const send = async (): Promise<void> => {
     if (view === undefined || person === null || chosen.files.length === 0 || isReading) return;
-    const desk = await openDesk(person.id);
-    await desk.add(
+    const manager = await openUploadManager(person.id);
+    await manager.add(
       {
         personId: person.id,
         profileId: view.id,

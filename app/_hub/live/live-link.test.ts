@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { nodeRow } from "#protocol/testing/make-node-row.ts";
 import type { LiveMessage } from "#protocol/wire/views.ts";
 import { LiveLink } from "./live-link.ts";
-import { makeTurns } from "../../_ui/rendering/make-turns.ts";
+import { makeFrameScheduler } from "../../_ui/rendering/make-frame-scheduler.ts";
 import { LiveStore } from "./live-store.ts";
 
 /** Each link is a tab: locks and channels are the platform's own, which all of one process share as tabs do. */
@@ -14,7 +14,7 @@ let open: (Watching & { tab: Tab })[] = [];
 let tabs: Tab[] = [];
 
 class Tab {
-  readonly store = new LiveStore(makeTurns());
+  readonly store = new LiveStore(makeFrameScheduler());
   readonly stale: string[] = [];
   streams = 0;
   signedOut = 0;

@@ -3,7 +3,7 @@ import type { LiveMessage, NodeChange } from "#protocol/wire/views.ts";
 import type { LiveState } from "./live-merge.ts";
 import { LiveStore } from "./live-store.ts";
 import { nodeRow } from "#protocol/testing/make-node-row.ts";
-import { FRAME_MS, makeTurns } from "../../_ui/rendering/make-turns.ts";
+import { FRAME_MS, makeFrameScheduler } from "../../_ui/rendering/make-frame-scheduler.ts";
 import { transferRow } from "../transfers/make-transfer-row.ts";
 
 beforeEach(() => {
@@ -19,7 +19,7 @@ const faster = (id: string, upBytesPerSecond: number): LiveMessage => some({ id,
 
 /** A page that has seen two nodes, some time ago. */
 function watched() {
-  const store = new LiveStore(makeTurns());
+  const store = new LiveStore(makeFrameScheduler());
   let told = 0;
   let rowsTold = 0;
   store.subscribe(() => told++);
@@ -79,7 +79,7 @@ test("a node that is new comes whole, and changes of one that was never told say
 });
 
 test("before all nodes have come, changes say nothing", () => {
-  const store = new LiveStore(makeTurns());
+  const store = new LiveStore(makeFrameScheduler());
   store.apply(faster("a", 1), Date.now());
   vi.advanceTimersByTime(5_000);
   expect([store.state().nodes, store.latest().nodes, store.node("a")]).toEqual([null, null, null]);

@@ -1,6 +1,6 @@
 import { changeNode } from "#protocol/fleet/node-changes.ts";
 import type { LiveMessage, NodeRow } from "#protocol/wire/views.ts";
-import { Turns } from "../../_ui/rendering/turns.ts";
+import { FrameScheduler } from "../../_ui/rendering/frame-scheduler.ts";
 import { EMPTY_LIVE, mergeLive, type ListMessage, type LiveState } from "./live-merge.ts";
 
 /** `connecting`: no message yet; `live`: messages arrive; `lost`: the stream broke and is being reopened. */
@@ -31,7 +31,7 @@ function tell(listeners: ReadonlySet<() => void>): void {
 
 /** Holds the live state of one page. The link writes it, hooks read it. */
 export class LiveStore {
-  readonly #turns: Turns;
+  readonly #turns: FrameScheduler;
   #state: LiveState = EMPTY_LIVE;
   /** Nodes with every change applied; those in `#state` are as of the last list update. */
   #rows: Map<string, NodeRow> | null = null;
@@ -44,7 +44,7 @@ export class LiveStore {
   readonly #rowListeners = new Set<() => void>();
 
   /** Lists, rows, transfers and everything else are separate tasks in `turns`, each with a frame of its own. */
-  constructor(turns: Turns) {
+  constructor(turns: FrameScheduler) {
     this.#turns = turns;
   }
 
@@ -157,5 +157,5 @@ export class LiveStore {
 }
 
 /** Schedules all periodic drawing of the page, one task per frame. */
-export const liveTurns = new Turns();
-export const liveStore = new LiveStore(liveTurns);
+export const liveFrames = new FrameScheduler();
+export const liveStore = new LiveStore(liveFrames);

@@ -3,7 +3,7 @@ import { useEffect, useState, useSyncExternalStore } from "react";
 import { transferPhaseOf } from "#protocol/fleet/node-status.ts";
 import type { EventRow, FleetView, NodeRow, TransferRow, NodeState } from "#protocol/wire/views.ts";
 import { EMPTY_LIVE, type LiveState } from "./live-merge.ts";
-import { liveStore, liveTurns, type LinkView } from "./live-store.ts";
+import { liveStore, liveFrames, type LinkView } from "./live-store.ts";
 
 /** Hooks over the live state. A value keeps its identity while unchanged, so only components whose value changed render. */
 
@@ -66,7 +66,7 @@ function subscribeTick(everyMs: number, listener: () => void): () => void {
       listeners: new Set<() => void>(),
       timer: setInterval(
         () =>
-          liveTurns.take(`every ${everyMs}`, () => {
+          liveFrames.take(`every ${everyMs}`, () => {
             made.at = hubNow();
             for (const one of made.listeners) one();
           }),

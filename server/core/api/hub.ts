@@ -11,7 +11,7 @@ import type { Inspector } from "#storage/inspect/inspector.ts";
 import type { Inspections } from "./ports/inspections.ts";
 import type { History } from "./ports/history.ts";
 import type { InputReader } from "./input-reader.ts";
-import type { Keeper } from "#server/signer/messages.ts";
+import type { Signer } from "#server/signer/messages.ts";
 import type { KeyedLock } from "#server/platform/keyed-lock.ts";
 import type { Live } from "../live/live.ts";
 import type { Log } from "#server/platform/log.ts";
@@ -30,7 +30,7 @@ import type { UpkeepState } from "./ports/upkeep-state.ts";
 export interface Hub {
   readonly settings: HubSettings;
   readonly db: Database;
-  readonly keeper: Keeper;
+  readonly signer: Signer;
   readonly stores: Stores;
   readonly imports: Imports;
   /** Decides which addresses the hub may connect to; used for every address that a person entered. */

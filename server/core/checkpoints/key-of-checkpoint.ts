@@ -9,14 +9,14 @@ import { sealKeyPlace } from "#server/signer/secret-place.ts";
  * unwrapped key opens this checkpoint only, and callers do not store it.
  */
 
-export type Unlocking = Pick<Hub, "db" | "keeper">;
+export type Unlocking = Pick<Hub, "db" | "signer">;
 
 /**
  * Returns the key of an encrypted checkpoint. @throws Fault SEAL_KEY_MISSING (the hub does not have the private key),
  * SEAL_BROKEN
  */
 export async function keyOfCheckpoint(
-  { db, keeper }: Unlocking,
+  { db, signer }: Unlocking,
   read: Pick<SealedManifest, "id" | "run" | "step" | "transform">,
 ): Promise<Buffer> {
   const { keyId, wrapped } = read.transform;
@@ -24,7 +24,7 @@ export async function keyOfCheckpoint(
   if (secret === null)
     throw new Fault("SEAL_KEY_MISSING", { op: "unlock", subject: `step ${read.step} of ${read.run}` });
   const at = { keyId, id: read.id, run: read.run, step: read.step };
-  const { key } = await keeper.unwrap({ place: sealKeyPlace(keyId), sealed: secret.sealed, wrapped, at });
+  const { key } = await signer.unwrap({ place: sealKeyPlace(keyId), sealed: secret.sealed, wrapped, at });
   return Buffer.from(key, "base64url");
 }
 

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { CredentialDraft } from "#protocol/wire/requests.ts";
-import type { Keeper } from "#server/signer/messages.ts";
+import type { Signer } from "#server/signer/messages.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { secretPlace } from "#server/signer/secret-place.ts";
 import type { SealedKey, Imports } from "../api/ports/imports.ts";
@@ -19,7 +19,7 @@ interface Held {
   keys: (SealedKey | null)[];
 }
 
-export function createImports(keeper: Keeper, now: () => number): Imports {
+export function createImports(signer: Signer, now: () => number): Imports {
   const all = new Map<string, Held>();
   const dropOld = (): void => {
     for (const [handle, { expiresAt }] of all) if (expiresAt <= now()) all.delete(handle);
@@ -29,7 +29,7 @@ export function createImports(keeper: Keeper, now: () => number): Imports {
   return {
     hold: async (personId, credentials) => {
       const keys: (SealedKey | null)[] = [];
-      for (const credential of credentials) keys.push(credential === null ? null : await sealKey(keeper, credential));
+      for (const credential of credentials) keys.push(credential === null ? null : await sealKey(signer, credential));
       dropOld();
       const handle = newId();
       const expiresAt = now() + HELD_MS;
@@ -53,8 +53,8 @@ export function createImports(keeper: Keeper, now: () => number): Imports {
 }
 
 /** Seals a key for a row that does not exist yet. */
-export async function sealKey(keeper: Keeper, credential: CredentialDraft): Promise<SealedKey> {
+export async function sealKey(signer: Signer, credential: CredentialDraft): Promise<SealedKey> {
   const rowId = newId();
-  const sealed = await keeper.seal({ place: secretPlace(rowId), credential });
+  const sealed = await signer.seal({ place: secretPlace(rowId), credential });
   return { rowId, ...sealed, accessKeyHint: credential.accessKeyId.slice(-4) };
 }

@@ -15,5 +15,5 @@ export function personIdOf({ caller }: Pick<Context, "caller">): string {
  */
 export async function keyOf(context: Pick<Context, "caller" | "hub">, source: KeySource): Promise<SealedKey> {
   const { hub } = context;
-  return "handle" in source ? hub.imports.find(personIdOf(context), source) : await sealKey(hub.keeper, source);
+  return "handle" in source ? hub.imports.find(personIdOf(context), source) : await sealKey(hub.signer, source);
 }

@@ -12,7 +12,7 @@ import type { Database } from "#prisma/open.ts";
 import type { Profile, ProfileSecret } from "#prisma/client/client.ts";
 import type { KeyUses } from "../api/key-uses.ts";
 import { countUp, type Counters } from "#server/platform/counters.ts";
-import type { Keeper } from "#server/signer/messages.ts";
+import type { Signer } from "#server/signer/messages.ts";
 import { foundOf } from "./found-of.ts";
 import { secretPlace } from "#server/signer/secret-place.ts";
 import { lookupFor, type Reach } from "#server/platform/reach.ts";
@@ -75,7 +75,7 @@ export const draftOf = (row: Profile): ProfileDraft => ({
  * `lookup` connects only to permitted addresses.
  */
 export function createSealedClient(
-  keeper: Keeper,
+  signer: Signer,
   input: {
     access: StoreAccess;
     rowId: string;
@@ -95,7 +95,7 @@ export function createSealedClient(
       sign: async (request) => {
         const place = secretPlace(rowId);
         await onUse?.();
-        const { headers } = await keeper.signRequest({ place, sealed: await sealed(), region: access.region, request });
+        const { headers } = await signer.signRequest({ place, sealed: await sealed(), region: access.region, request });
         return { ...request, headers };
       },
     },
@@ -133,7 +133,7 @@ function classOf(error: unknown): string {
  */
 export function createStores(
   db: Database,
-  keeper: Keeper,
+  signer: Signer,
   about: { keyUses: KeyUses; reach: Reach; counters: Pick<Counters, "storeCalls">; now: () => number },
 ): Stores {
   const { keyUses, reach, counters, now } = about;
@@ -147,7 +147,7 @@ export function createStores(
     const access = accessOf(draft, { side: "hub", found });
     const place = secretPlace(row.id);
     const sealed = sealedNow(
-      { keeper, reach, now },
+      { signer, reach, now },
       {
         rowId: row.id,
         sealed: row.secret.sealed,
@@ -163,7 +163,7 @@ export function createStores(
       prefix: row.prefix,
       access,
       client: countCalls(
-        createSealedClient(keeper, {
+        createSealedClient(signer, {
           access,
           rowId: row.id,
           sealed,
@@ -175,14 +175,14 @@ export function createStores(
       ),
       signForNode: async (operations) => {
         const input = { place, sealed: await sealed(), access: workerAccess, operations: [...operations] };
-        return (await keeper.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;
+        return (await signer.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;
       },
       signForBrowser: async (operations, { lifetimeMs, ifThere }) => {
         const { traits } = browserAccess;
         const conditionalWrites = traits.conditionalWrites && ifThere !== "replace";
         const terms = { ...browserAccess, traits: { ...traits, conditionalWrites } };
         const key = { place, sealed: await sealed() };
-        return (await keeper.sign({ ...key, access: terms, operations: [...operations], lifetimeMs })).requests;
+        return (await signer.sign({ ...key, access: terms, operations: [...operations], lifetimeMs })).requests;
       },
     };
   };

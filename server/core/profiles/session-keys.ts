@@ -7,7 +7,7 @@ import { sendSigned } from "#storage/s3/send.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
 import { SESSION_MS } from "#storage/signing/temporary-key.ts";
 import { readR2Key } from "./ask-r2.ts";
-import type { Keeper } from "#server/signer/messages.ts";
+import type { Signer } from "#server/signer/messages.ts";
 import { secretPlace } from "#server/signer/secret-place.ts";
 import { lookupFor, type Reach } from "#server/platform/reach.ts";
 
@@ -24,7 +24,7 @@ const MOST_ANSWER_BYTES = 64 * 1024;
 export type SealedNow = () => Promise<string>;
 
 export interface SessionParts {
-  keeper: Keeper;
+  signer: Signer;
   reach: Reach;
   now(): number;
 }
@@ -82,7 +82,7 @@ export function sealedNow(parts: SessionParts, profile: KeyedProfile): SealedNow
 }
 
 async function askSession(
-  { keeper, reach, now }: SessionParts,
+  { signer, reach, now }: SessionParts,
   profile: KeyedProfile & { keyBy: KeyBy },
 ): Promise<{ sealed: string; endsAt: number }> {
   const { keyBy, rowId, sealed, region, bucket } = profile;
@@ -90,7 +90,7 @@ async function askSession(
   const service = new URL(serviceOf(keyBy)).origin;
   const op = keyBy.call === "sts" ? "AssumeRole" : "temp-access-credentials";
   try {
-    const { url, headers, body } = await keeper.askSession({ place, sealed, ask: { keyBy, region, bucket } });
+    const { url, headers, body } = await signer.askSession({ place, sealed, ask: { keyBy, region, bucket } });
     const fetch = createAgentFetch({
       lookup: lookupFor(url, reach),
       answerMs: ANSWER_MS,
@@ -101,7 +101,7 @@ async function askSession(
     const made: Credential =
       keyBy.call === "sts" ? readTemporaryKey(answer, { op, subject: service }) : readR2Key(answer, op);
     const endsAt = made.endsAt ?? now() + SESSION_MS;
-    const kept = await keeper.seal({ place, credential: { ...made, endsAt } });
+    const kept = await signer.seal({ place, credential: { ...made, endsAt } });
     return { sealed: kept.sealed, endsAt };
   } catch (error) {
     if (!isFault(error) || error.code === "ENDPOINT_REFUSED") throw error;

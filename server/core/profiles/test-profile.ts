@@ -124,7 +124,7 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
   const about = { action: "test profile", subject: profile.name };
   await audit(hub, context.caller, input.id === null ? about : { ...about, subjectId: input.id });
   const lookup = lookupFor(access.endpoint, hub.reach);
-  const client = createSealedClient(hub.keeper, { access, rowId, sealed, lookup, limits: LIMITS });
+  const client = createSealedClient(hub.signer, { access, rowId, sealed, lookup, limits: LIMITS });
   try {
     const view = await checkStore({
       client,
@@ -140,7 +140,7 @@ export async function testProfile(context: Context, input: z.infer<typeof testPr
             operations: [...operations],
             lifetimeMs: DEFAULT_LIFETIME_MS,
           };
-          return (await hub.keeper.sign(wanted)).requests;
+          return (await hub.signer.sign(wanted)).requests;
         },
       },
       fetch: createAgentFetch({ lookup, trust: access.trust ?? null, ...LIMITS }),

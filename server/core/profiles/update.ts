@@ -52,7 +52,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
   const told = about === undefined ? {} : aboutColumns(about);
   // Earlier test results then belong to another store.
   const isElsewhere = moves || PLACE.some((name) => before[name] !== profile[name]);
-  const sealed = credential === null ? null : await hub.keeper.seal({ place: secretPlace(id), credential });
+  const sealed = credential === null ? null : await hub.signer.seal({ place: secretPlace(id), credential });
   const at = new Date(hub.now());
   const event = await hub.db.$transaction(async (tx) => {
     if (moves && (await tx.run.count({ where: liesIn(id) })) > 0) {

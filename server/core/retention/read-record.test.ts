@@ -121,7 +121,7 @@ describe("a hub restored from a backup", () => {
     const { content, ...columns } = row;
     await test.hub.db.checkpoint.create({ data: { ...columns, state: "complete" } });
     if (content !== null) await test.hub.db.checkpointContent.create({ data: content });
-    await rebuild({ ...tools, ...test.hub, keeper: test.keeper }, { profileName: "training" });
+    await rebuild({ ...tools, ...test.hub, signer: test.signer }, { profileName: "training" });
     expect((await told(test.hub)).map(({ state }) => state)).toEqual(["complete", "trashed", "complete", "complete"]);
     await expect(ask().bringBack({ id: idOf(1) })).rejects.toThrow("its deletion has begun");
   });

@@ -67,7 +67,7 @@ async function refuseTakenName(hub: Hub, name: string, exceptId: string | null):
 }
 
 const seal = (hub: Hub, id: string, secret: ChannelSecret): Promise<{ sealed: string; keyVersion: number }> =>
-  hub.keeper.sealText({ place: channelPlace(id), text: JSON.stringify(secret) });
+  hub.signer.sealText({ place: channelPlace(id), text: JSON.stringify(secret) });
 
 /** Adds a channel. @throws Fault ENDPOINT_REFUSED, CONFLICT when the name is taken */
 export async function createChannel(

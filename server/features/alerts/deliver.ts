@@ -34,7 +34,7 @@ export async function handOver(hub: Hub, channel: Channel, { id, message }: { id
     throw new Fault("CHANNEL_REFUSED", { subject: channel.name, detail: "it has no address" });
   }
   const place = channelPlace(channel.id);
-  const { text } = await hub.keeper.openText({ place, sealed: channel.secret.sealed });
+  const { text } = await hub.signer.openText({ place, sealed: channel.secret.sealed });
   const secret = wholeSecret(kind, channelSecret.parse(JSON.parse(text)));
   const incident = `tidemark-${channel.id}-${message.ruleId ?? id}`;
   const by = { reach: hub.reach, signal: hub.closing };

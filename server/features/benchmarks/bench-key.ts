@@ -58,7 +58,7 @@ export async function setBenchKey(context: Context, input: z.infer<typeof setBen
     await makeTemporaryKey(hub, profile, { way, folder, lifetimeMs: LEAST_LIFETIME_MS });
   }
   const text = JSON.stringify({ key, grant } satisfies BenchKey);
-  const sealed = await hub.keeper.sealText({ place: benchKeyPlace(profileId), text });
+  const sealed = await hub.signer.sealText({ place: benchKeyPlace(profileId), text });
   const data = {
     ...sealed,
     accessKeyHint: key.kind === "given" ? key.accessKeyId.slice(-4) : null,
@@ -86,6 +86,6 @@ export async function removeBenchKey(context: Context, { id }: { id: string }): 
 export async function openBenchKey(hub: Hub, profileId: string): Promise<BenchKey | null> {
   const row = await hub.db.profileBenchKey.findUnique({ where: { profileId } });
   if (row === null) return null;
-  const { text } = await hub.keeper.openText({ place: benchKeyPlace(profileId), sealed: row.sealed });
+  const { text } = await hub.signer.openText({ place: benchKeyPlace(profileId), sealed: row.sealed });
   return kept.parse(JSON.parse(text));
 }

@@ -39,7 +39,7 @@ async function askSts(hub: Hub, profile: Profile, wanted: Wanted<StsWay>): Promi
   const secret = await hub.db.profileSecret.findUnique({ where: { profileId: profile.id } });
   if (secret === null) throw new Fault("NOT_FOUND", { op: "temporary key", subject: profile.name });
   const isAws = profile.provider === "aws";
-  const call = await hub.keeper.askTemporary({
+  const call = await hub.signer.askTemporary({
     place: secretPlace(profile.id),
     sealed: secret.sealed,
     ask: { ...wanted, isAws, region: profile.region, bucket: profile.bucket },

@@ -37,5 +37,5 @@ export async function exportSealKey(
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });
   emit(hub, event, ["profiles"]);
-  return hub.keeper.exportSealKey({ place: sealKeyPlace(keyId), sealed: found.secret.sealed });
+  return hub.signer.exportSealKey({ place: sealKeyPlace(keyId), sealed: found.secret.sealed });
 }

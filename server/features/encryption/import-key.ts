@@ -22,7 +22,7 @@ export async function importSealKey(context: Context, input: z.infer<typeof impo
   const { keyId: id } = readExport(text);
   const there = await hub.db.sealKey.findUnique({ where: { id } });
   if (there !== null) throw new Fault("CONFLICT", { op: "import the key", detail: "this hub has it already" });
-  const { publicKey, ...sealed } = await hub.keeper.importSealKey({ place: sealKeyPlace(id), text });
+  const { publicKey, ...sealed } = await hub.signer.importSealKey({ place: sealKeyPlace(id), text });
   const at = new Date(hub.now());
   const event = await hub.db.$transaction(async (tx) => {
     // The export from which the key comes still exists, so the key counts as exported.

@@ -55,7 +55,7 @@ export async function renewSealKey(context: Context, { id }: { id: string }): Pr
 
 async function makeKey({ hub }: Context, { profileId }: { profileId: string }): Promise<void> {
   const id = newId();
-  const { publicKey, ...sealed } = await hub.keeper.makeSealKey({ place: sealKeyPlace(id) });
+  const { publicKey, ...sealed } = await hub.signer.makeSealKey({ place: sealKeyPlace(id) });
   const at = new Date(hub.now());
   await hub.db.$transaction([
     hub.db.sealKey.create({ data: { id, profileId, publicKey, createdAt: at } }),

@@ -31,10 +31,10 @@ export type RebuildWish =
 async function findProfileId(tools: Tools, wish: { profile: ProfileDraft; credential: CredentialDraft }) {
   const { profile, credential } = wish;
   const rowId = newId();
-  const { sealed } = await tools.keeper.seal({ place: secretPlace(rowId), credential });
+  const { sealed } = await tools.signer.seal({ place: secretPlace(rowId), credential });
   const access = accessOf(profile, { side: "hub", found: null });
   const lookup = lookupFor(access.endpoint, tools.reach);
-  const client = createSealedClient(tools.keeper, { access, rowId, sealed: async () => sealed, lookup });
+  const client = createSealedClient(tools.signer, { access, rowId, sealed: async () => sealed, lookup });
   try {
     let looked = 0;
     const { bucket, prefix } = profile;
@@ -67,7 +67,7 @@ function idIn(text: string, at: { bucket: string; prefix: string }): string | nu
 async function addProfile(tools: Tools, wish: { profile: ProfileDraft; credential: CredentialDraft }): Promise<void> {
   const { profile, credential } = wish;
   const id = await findProfileId(tools, wish);
-  const sealed = await tools.keeper.seal({ place: secretPlace(id), credential });
+  const sealed = await tools.signer.seal({ place: secretPlace(id), credential });
   const now = tools.now();
   const at = new Date(now);
   const accessKeyHint = credential.accessKeyId.slice(-4);

@@ -6,7 +6,7 @@ interface SettingRow {
   usual: string;
   /** `NAME_FILE` may name a file with the value. */
   mayBeFile?: true;
-  /** `secret`: only whether it is set is shown. `keeper`: this process never receives it. */
+  /** `secret`: only whether it is set is shown. `signer`: this process never receives it. */
   kept?: "secret" | "keeper";
 }
 

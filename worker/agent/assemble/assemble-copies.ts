@@ -9,9 +9,9 @@ import type { CopyLedger } from "../../replicas/copy-ledger.ts";
 import type { Homes } from "../../upload/homes.ts";
 import type { SendingParts } from "../../upload/uploader-parts.ts";
 import { createChecker, type Checker } from "../../verification/checker.ts";
-import type { Benches } from "../agent-store-sessions.ts";
+import type { StoreSessions } from "../agent-store-sessions.ts";
 import type { Stand } from "../command-handlers/stand.ts";
-import type { Narrator } from "../console-reporter.ts";
+import type { ConsoleReporter } from "../console-reporter.ts";
 
 /** Parts of the agent that copies and verification need. */
 export interface CopyPieces {
@@ -22,8 +22,8 @@ export interface CopyPieces {
   memory: CommandMemory;
   homes: Homes;
   session: Session;
-  benches: Benches;
-  narrator: Narrator;
+  storeSessions: StoreSessions;
+  reporter: ConsoleReporter;
   stand: Stand;
   /** The state folder. */
   state: string;
@@ -33,13 +33,14 @@ export interface CopyPieces {
 
 /** Creates the copier to replicas and the checker. Both work only while the node has no transfer of its own. */
 export function assembleCopies(pieces: CopyPieces): { copier: Copier; checker: Checker } {
-  const { sending, outbox, ledger, copies, memory, homes, session, benches, narrator, stand, state, isBusy } = pieces;
+  const { sending, outbox, ledger, copies, memory, homes, session, storeSessions, reporter, stand, state, isBusy } =
+    pieces;
   const copier = createCopier({
     ...sending,
     ledger: copies,
     homes,
     own: () => session.store,
-    bench: (store) => benches.at(store).up,
+    storeSession: (store) => storeSessions.at(store).up,
     isBusy,
     isHeld: ledger.isHeld,
   });
@@ -49,18 +50,18 @@ export function assembleCopies(pieces: CopyPieces): { copier: Copier; checker: C
     hub: sending.hub,
     clock: systemClock,
     state,
-    engine: () => benches.aside()?.engine ?? null,
-    engineAt: (store) => benches.at(store).aside.engine,
+    engine: () => storeSessions.aside()?.engine ?? null,
+    engineAt: (store) => storeSessions.at(store).aside.engine,
     copyTo: async (run, profileId) => {
       await homes.ask(run);
       const store = homes.storeOf(run, profileId);
-      return store === null ? null : benches.at(store).up;
+      return store === null ? null : storeSessions.at(store).up;
     },
     signal: sending.signal,
     isBusy,
     isHeld: stand.isDownHeld,
-    onStart: narrator.checkStarted,
-    onEnd: narrator.checkEnded,
+    onStart: reporter.checkStarted,
+    onEnd: reporter.checkEnded,
   });
   return { copier, checker };
 }

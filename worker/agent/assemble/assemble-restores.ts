@@ -11,9 +11,9 @@ import { createRestorer, type RestoreEnd, type Restorer } from "../../restore/re
 import type { RestoreCommand } from "../../restore/restore-job.ts";
 import type { SendingParts } from "../../upload/uploader-parts.ts";
 import type { AgentOptions } from "../agent-options.ts";
-import type { Benches } from "../agent-store-sessions.ts";
+import type { StoreSessions } from "../agent-store-sessions.ts";
 import type { Stand } from "../command-handlers/stand.ts";
-import type { Narrator } from "../console-reporter.ts";
+import type { ConsoleReporter } from "../console-reporter.ts";
 
 /** Parts of the agent that restores need. */
 export interface RestorePieces {
@@ -22,8 +22,8 @@ export interface RestorePieces {
   sending: SendingParts;
   ledger: Ledger;
   memory: CommandMemory;
-  narrator: Narrator;
-  benches: Benches;
+  reporter: ConsoleReporter;
+  storeSessions: StoreSessions;
   links: Memory;
   stand: Stand;
   /** The state folder. */
@@ -35,7 +35,7 @@ export interface RestorePieces {
 
 /** Creates the restorer, which records in the ledger what it puts in place. */
 export function assembleRestorer(pieces: RestorePieces): Restorer {
-  const { options, sending, outbox, ledger, memory, narrator, benches, links, stand, state, places } = pieces;
+  const { options, sending, outbox, ledger, memory, reporter, storeSessions, links, stand, state, places } = pieces;
   const { hub, signal } = sending;
   const stored = storedOf({ ledger, hub });
   return createRestorer({
@@ -44,8 +44,8 @@ export function assembleRestorer(pieces: RestorePieces): Restorer {
     hub,
     clock: systemClock,
     journals: join(state, "restores"),
-    engine: () => benches.down()?.engine ?? null,
-    copies: { engineAt: (store) => benches.at(store).down.engine, memory: links },
+    engine: () => storeSessions.down()?.engine ?? null,
+    copies: { engineAt: (store) => storeSessions.at(store).down.engine, memory: links },
     signal,
     member: options.group,
     beforePlaced: (staging, target, layout) => rememberRestored(ledger, { staging, target, layout }),
@@ -53,11 +53,11 @@ export function assembleRestorer(pieces: RestorePieces): Restorer {
     afterPlaced: (target, layout, content) => noteRestored(ledger, { target, layout, ...content }),
     replaced: {
       isStored: (path, fingerprint) => isStoredNow(stored, path, fingerprint),
-      onKept: narrator.keptReplaced,
+      onKept: reporter.keptReplaced,
     },
     mayPlace: (target) => assertPlace(target, places),
     isHeld: stand.isDownHeld,
-    onStart: narrator.restoreStarted,
+    onStart: reporter.restoreStarted,
     onEnd: (restored, about) => noteEnd(pieces, restored, about),
   });
 }
@@ -66,19 +66,19 @@ export function assembleRestorer(pieces: RestorePieces): Restorer {
  * Prints the end of a restore. When training continues from the restored checkpoint, records it as the safe point of the run.
  */
 function noteEnd(pieces: RestorePieces, restored: RestoreCommand, about: RestoreEnd): void {
-  const { options, sending, ledger, narrator, nodeId } = pieces;
-  narrator.restoreEnded(restored, about);
+  const { options, sending, ledger, reporter, nodeId } = pieces;
+  reporter.restoreEnded(restored, about);
   const { origin } = about;
   if (about.state === "done" && origin?.node != null && origin.node.id !== nodeId && origin.pickles > 0)
-    narrator.foreignPickles(restored, { node: origin.node.name, pickles: origin.pickles });
+    reporter.foreignPickles(restored, { node: origin.node.name, pickles: origin.pickles });
   const isWatched = options.watches.some(
     ({ run, folder }) => run === restored.run && restored.targetPath.startsWith(`${folder}/`),
   );
   if (about.state === "done" && isWatched && about.origin?.role == null && restored.isAlone !== true) {
     // Training continues from here, so only work after this step can be lost.
-    const { tally } = about;
+    const { counters } = about;
     const epoch = origin?.writerEpoch ?? null;
-    const point = { step: restored.step, at: sending.wallNow(), sizeBytes: tally?.bytesTotal ?? 0, epoch };
-    ledger.noteSafe(restored.run, point).catch(narrator.waitingFor);
+    const point = { step: restored.step, at: sending.wallNow(), sizeBytes: counters?.bytesTotal ?? 0, epoch };
+    ledger.noteSafe(restored.run, point).catch(reporter.waitingFor);
   }
 }

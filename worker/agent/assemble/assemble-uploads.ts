@@ -12,8 +12,8 @@ import type { Homes } from "../../upload/homes.ts";
 import { createUploader } from "../../upload/uploader.ts";
 import type { SendingParts, Uploader } from "../../upload/uploader-parts.ts";
 import type { AgentOptions } from "../agent-options.ts";
-import type { Bench } from "../agent-store-sessions.ts";
-import type { Narrator } from "../console-reporter.ts";
+import type { StoreSession } from "../agent-store-sessions.ts";
+import type { ConsoleReporter } from "../console-reporter.ts";
 import { warnOfPace } from "../warn-of-pace.ts";
 
 /** Parts of the agent that uploads need. */
@@ -22,14 +22,14 @@ export interface UploadPieces {
   sending: SendingParts;
   ledger: Ledger;
   homes: Homes;
-  narrator: Narrator;
+  reporter: ConsoleReporter;
   session: Session;
   throttle: Throttle;
   links: Memory;
   /** Upload rate measured at this start, bytes per second; null when it was not measured. */
   probedUp: number | null;
   /** Returns the engine and bucket of a capture; without a capture, those of the node's own bucket. */
-  bench(item?: Capture): Bench | null;
+  storeSession(item?: Capture): StoreSession | null;
   /** Returns whether the files of a safe capture are kept for copies to replicas. */
   keepForCopies(item: Capture, runs: Runs): Promise<boolean>;
 }
@@ -46,12 +46,12 @@ export interface AssembledUploads {
 
 /** Creates the uploader with the runs that it writes and the rate forecast of the uplink. */
 export function assembleUploads(pieces: UploadPieces): AssembledUploads {
-  const { options, sending, ledger, homes, narrator } = pieces;
+  const { options, sending, ledger, homes, reporter } = pieces;
   const uplink = createUplink({
     running: () => {
       const { active } = uploader;
-      if (active?.tally == null) return null;
-      return { sentBytes: active.tally.sentBytes, tookMs: systemClock.now() - active.startedAt };
+      if (active?.counters == null) return null;
+      return { sentBytes: active.counters.sentBytes, tookMs: systemClock.now() - active.startedAt };
     },
     before: () => rateBefore(pieces),
   });
@@ -60,7 +60,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
   const runs = createRuns([...names], {
     hub: sending.hub,
     group: options.group,
-    onOver: narrator.runOver,
+    onOver: reporter.runOver,
     onClaimed: ({ name }, { epoch }) => ledger.noteEpoch(name, epoch),
   });
   const ends = createEnds();
@@ -69,18 +69,18 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     ...sending,
     ledger,
     runs,
-    bench: pieces.bench,
+    storeSession: pieces.storeSession,
     homes,
     // A checkpoint that is joined from pieces stays in the bucket of its pieces, so no piece is copied.
     keepForCopies: async (item) => item.piece === undefined && (await pieces.keepForCopies(item, runs)),
     onEnd: (capture) => {
-      narrator.uploadEnded(capture);
+      reporter.uploadEnded(capture);
       if (capture.state === "done") savedRuns.add(capture.run);
       ends.tell(capture);
-      warnOfPace({ ledger, uplink, narrator }, capture);
+      warnOfPace({ ledger, uplink, reporter }, capture);
     },
     onSent: uplink.add,
-    onWaiting: narrator.waitingFor,
+    onWaiting: reporter.waitingFor,
   });
   return { runs, uplink, uploader, ends, savedRuns };
 }

@@ -17,7 +17,7 @@ const telling = (detail: CommandDetail | null): Effect => ({ detail });
 
 /** Carries out one command of the hub. Faults: those of the command. */
 export async function obey(agent: Agent, order: Order): Promise<Effect> {
-  agent.narrator.obeying(order);
+  agent.reporter.obeying(order);
   switch (order.kind) {
     case "cancel":
     case "pause":

@@ -24,16 +24,16 @@ export function readState({ ledger, uploader }: Pick<Agent, "ledger" | "uploader
 
 /** Returns the present status of this worker. */
 export async function readStatus(agent: Agent): Promise<LocalStatus> {
-  const { benches, hub, options, restorer, session } = agent;
-  const up = benches.up();
-  const down = benches.down();
+  const { storeSessions, hub, options, restorer, session } = agent;
+  const up = storeSessions.up();
+  const down = storeSessions.down();
   const { store } = session;
-  const rttMs = benches.rttMs();
+  const rttMs = storeSessions.rttMs();
   const at = Date.now();
   const { active, uncommitted } = agent.uploader;
   const ahead = sumAhead(agent.ledger.all(), ({ id, sizeBytes }) => {
     if (uncommitted.has(id)) return sizeBytes;
-    return active?.capture.id === id ? (active.tally?.bytesSure ?? 0) : 0;
+    return active?.capture.id === id ? (active.counters?.bytesSure ?? 0) : 0;
   });
   const rate = up?.engine.meter.bytesPerSecond() ?? 0;
   return {

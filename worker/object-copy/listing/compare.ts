@@ -3,7 +3,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { planParts } from "#storage/s3/plan.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
 import { isSameFile, readIdentity } from "#worker/base/identity.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 import type { Entry, FileEntry, ObjectEntry } from "./entry.ts";
 import { headObject, partBytesOf, type ObjectHead } from "../requests/head.ts";
 import {
@@ -23,7 +23,7 @@ export type Verdict = "same" | "differs" | "unknown";
 
 export interface ToCompare {
   /** Store session of each side; null for a local side. */
-  benches: { from: Bench | null; to: Bench | null };
+  storeSessions: { from: StoreSession | null; to: StoreSession | null };
   from: Entry;
   to: Entry;
   signal: AbortSignal;
@@ -31,22 +31,23 @@ export interface ToCompare {
 
 /** Compares by checksums. @throws Fault READ_FAILED, SOURCE_CHANGED, those of the store, CANCELLED */
 export async function compareContent(about: ToCompare): Promise<Verdict> {
-  const { benches, from, to, signal } = about;
+  const { storeSessions, from, to, signal } = about;
   if (from.sizeBytes !== to.sizeBytes) return "differs";
   if (from.at === "store" && to.at === "store") {
-    if (benches.from === null || benches.to === null) throw new Fault("INTERNAL", { op: "compare" });
+    if (storeSessions.from === null || storeSessions.to === null) throw new Fault("INTERNAL", { op: "compare" });
     if (from.etag !== null && from.etag === to.etag) return "same";
     const [a, b] = [
-      await headObject(benches.from, { key: from.key, signal }),
-      await headObject(benches.to, { key: to.key, signal }),
+      await headObject(storeSessions.from, { key: from.key, signal }),
+      await headObject(storeSessions.to, { key: to.key, signal }),
     ];
     return compareHeads(a, b);
   }
   const file = from.at === "local" ? from : to;
   const object = from.at === "store" ? from : to;
-  const bench = benches.from ?? benches.to;
-  if (bench === null || file.at !== "local" || object.at !== "store") throw new Fault("INTERNAL", { op: "compare" });
-  return compareFile(bench, { file, object, signal });
+  const storeSession = storeSessions.from ?? storeSessions.to;
+  if (storeSession === null || file.at !== "local" || object.at !== "store")
+    throw new Fault("INTERNAL", { op: "compare" });
+  return compareFile(storeSession, { file, object, signal });
 }
 
 function compareHeads(a: ObjectHead, b: ObjectHead): Verdict {
@@ -76,7 +77,7 @@ const QUICK_BYTES = 32 * 1024 * 1024;
 const READ_BYTES = 1024 * 1024;
 
 async function compareFile(
-  bench: Bench,
+  storeSession: StoreSession,
   about: { file: FileEntry; object: ObjectEntry; signal: AbortSignal },
 ): Promise<Verdict> {
   const { file, object, signal } = about;
@@ -86,7 +87,7 @@ async function compareFile(
     const [md5] = await digestFile(file, [createWholeDigest("md5")], signal);
     if (`"${md5}"` === object.etag) return "same";
   }
-  const head = await headObject(bench, { key: object.key, signal });
+  const head = await headObject(storeSession, { key: object.key, signal });
   if (head.sizeBytes !== file.sizeBytes) return "differs";
   const sum = head.crc32 ?? md5Of(head);
   if (sum === null) return "unknown";
@@ -94,9 +95,9 @@ async function compareFile(
   const partCount = partCountOf(sum);
   if (partCount === 0)
     return (await digestFile(file, [createWholeDigest(algorithm)], signal))[0] === sum ? "same" : "differs";
-  const told = partCount === 1 ? file.sizeBytes : await partBytesOf(bench, { key: object.key, signal });
+  const told = partCount === 1 ? file.sizeBytes : await partBytesOf(storeSession, { key: object.key, signal });
   const isTold = told !== null && Math.ceil(file.sizeBytes / told) === partCount;
-  const planned = planParts({ sizeBytes: file.sizeBytes, traits: bench.access.traits }).partBytes;
+  const planned = planParts({ sizeBytes: file.sizeBytes, traits: storeSession.access.traits }).partBytes;
   const guesses = isTold ? [told] : guessPartBytes({ sizeBytes: file.sizeBytes, partCount, planned });
   if (guesses.length === 0) return "unknown";
   const digests = guesses.map((partBytes) => createPartsDigest(algorithm, partBytes));
@@ -135,12 +136,12 @@ async function digestFile(file: FileEntry, digests: readonly PartDigest[], signa
 
 /** Compares byte by byte. @throws Faults of `compareContent`, OBJECT_CHANGED */
 export async function compareBytes(about: ToCompare): Promise<Verdict> {
-  const { from, to, benches, signal } = about;
+  const { from, to, storeSessions, signal } = about;
   if (from.sizeBytes !== to.sizeBytes) return "differs";
-  const right = piecesOf(to, benches.to, signal);
+  const right = piecesOf(to, storeSessions.to, signal);
   try {
     let rest: Buffer = Buffer.alloc(0);
-    for await (const piece of piecesOf(from, benches.from, signal)) {
+    for await (const piece of piecesOf(from, storeSessions.from, signal)) {
       for (let at = 0; at < piece.length;) {
         if (rest.length === 0) rest = (await right.next()).value ?? Buffer.alloc(0);
         const length = Math.min(rest.length, piece.length - at);
@@ -155,9 +156,9 @@ export async function compareBytes(about: ToCompare): Promise<Verdict> {
   }
 }
 
-function piecesOf(entry: Entry, bench: Bench | null, signal: AbortSignal): AsyncGenerator<Buffer, void> {
+function piecesOf(entry: Entry, storeSession: StoreSession | null, signal: AbortSignal): AsyncGenerator<Buffer, void> {
   if (entry.at === "local") return readFilePieces(entry, signal);
-  if (bench === null) throw new Fault("INTERNAL", { op: "compare" });
+  if (storeSession === null) throw new Fault("INTERNAL", { op: "compare" });
   const { key, sizeBytes, etag } = entry;
-  return readPieces(bench, { key, etag, offset: 0, length: sizeBytes, ahead: 2, signal });
+  return readPieces(storeSession, { key, etag, offset: 0, length: sizeBytes, ahead: 2, signal });
 }

@@ -12,7 +12,7 @@ import { numbered, pickRows, type Rows } from "#worker/base/rows.ts";
 import type { ScratchFile } from "./scratch-file.ts";
 import { sortRows } from "./sort-rows.ts";
 import { Spool, type RowForm } from "./spool.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 import { fileForm, objectForm } from "./entry-forms.ts";
 import type { Filter } from "./filter.ts";
 
@@ -127,7 +127,7 @@ const isMark = ({ key }: ListedObject, prefix: string): boolean => key.endsWith(
  * of them twice. @throws Faults of the listing
  */
 export async function readObjects(
-  bench: Bench,
+  storeSession: StoreSession,
   about: {
     prefix: string;
     filter: Filter;
@@ -159,9 +159,9 @@ export async function readObjects(
     });
   };
   if (onTaken === undefined) {
-    for await (const page of listPages(bench, { prefix, signal })) addAll(page);
+    for await (const page of listPages(storeSession, { prefix, signal })) addAll(page);
   } else {
-    await listEarly(bench, {
+    await listEarly(storeSession, {
       prefix,
       signal,
       onPeek: (objects) => onTaken(entriesOf(objects).filter(filter)),

@@ -5,7 +5,7 @@ import type { QueryPairs } from "#storage/signing/sigv4.ts";
 import { childrenOf, parseXml, textOf } from "#storage/answers/xml.ts";
 import { wishFor } from "./list-objects.ts";
 import { askStore } from "../requests/ask-store.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 
 const OP = "ListMultipartUploads";
 
@@ -21,11 +21,14 @@ export interface OpenUpload {
  * Returns the first thousand uploads below a prefix, without those whose keys are not valid UTF-8.
  * @throws Faults of the store, UNEXPECTED_ANSWER, CANCELLED
  */
-export async function listUploads(bench: Bench, about: { prefix: string; signal: AbortSignal }): Promise<OpenUpload[]> {
+export async function listUploads(
+  storeSession: StoreSession,
+  about: { prefix: string; signal: AbortSignal },
+): Promise<OpenUpload[]> {
   const { prefix, signal } = about;
   const list = (wish: "url" | null) => {
     const query: QueryPairs = [...wishFor(wish), ["max-uploads", "1000"], ["prefix", prefix], ["uploads", ""]];
-    return askStore(bench, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
+    return askStore(storeSession, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
       readUploads(answer, prefix),
     );
   };

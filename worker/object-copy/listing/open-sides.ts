@@ -2,7 +2,7 @@ import { resolve, sep } from "node:path";
 import type { Address } from "#worker/command-line/address.ts";
 import { prefixForFolder } from "#worker/command-line/address.ts";
 import type { ScratchFile } from "./scratch-file.ts";
-import { withBench, type Bench } from "#worker/store-session/store-session.ts";
+import { withStoreSession, type StoreSession } from "#worker/store-session/store-session.ts";
 import { readFiles, readObjects, type Side } from "./entries.ts";
 import { readFilter } from "./filter.ts";
 import { usage, type Verb } from "#worker/command-line/verb.ts";
@@ -14,7 +14,7 @@ export interface Sides {
   scratch: ScratchFile;
   from: Side;
   to: Side;
-  benches: { from: Bench | null; to: Bench | null };
+  storeSessions: { from: StoreSession | null; to: StoreSession | null };
 }
 
 /**
@@ -38,15 +38,15 @@ export async function withSides(
       withScratch(verb, async (scratch) => {
         const filter = readFilter(verb.config, Date.now());
         const { signal } = verb;
-        const list = (address: Address, rest: { bench: Bench | null; mayLack: boolean }): Promise<Side> =>
-          address.kind === "local" || rest.bench === null
+        const list = (address: Address, rest: { storeSession: StoreSession | null; mayLack: boolean }): Promise<Side> =>
+          address.kind === "local" || rest.storeSession === null
             ? readFiles(address.kind === "local" ? address.path : "", { filter, scratch, mayLack: rest.mayLack })
-            : readObjects(rest.bench, { prefix: prefixForFolder(address), filter, scratch, signal });
+            : readObjects(rest.storeSession, { prefix: prefixForFolder(address), filter, scratch, signal });
         return work({
           scratch,
-          from: await list(from, { bench: a, mayLack: false }),
-          to: await list(to, { bench: b, mayLack: true }),
-          benches: { from: a, to: b },
+          from: await list(from, { storeSession: a, mayLack: false }),
+          to: await list(to, { storeSession: b, mayLack: true }),
+          storeSessions: { from: a, to: b },
         });
       }),
     ),
@@ -56,10 +56,10 @@ export async function withSides(
 function withSide(
   verb: Verb,
   side: { address: Address; direction: "up" | "down" | "within" },
-  work: (bench: Bench | null) => Promise<number>,
+  work: (storeSession: StoreSession | null) => Promise<number>,
 ): Promise<number> {
   const { address, direction } = side;
-  return address.kind === "local" ? work(null) : withBench(verb, { bucket: address.bucket, direction }, work);
+  return address.kind === "local" ? work(null) : withStoreSession(verb, { bucket: address.bucket, direction }, work);
 }
 
 function overlap(from: Address, to: Address): boolean {

@@ -5,18 +5,18 @@ import { faultOfAnswer } from "#storage/answers/faults.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/answers/xml.ts";
 import type { AskObject, PartSum } from "../facts.ts";
 import { askStore } from "./ask-store.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 import { headObject, partBytesOf } from "./head.ts";
 
 /** Creates the requests that a verified copy makes about an object. @throws Faults of `headObject`, CANCELLED */
-export function createAskObject(bench: Bench, signal: AbortSignal): AskObject {
+export function createAskObject(storeSession: StoreSession, signal: AbortSignal): AskObject {
   return {
     head: async (key) => {
-      const { sizeBytes, etag, modifiedAtMs, crc32, isOpaque } = await headObject(bench, { key, signal });
+      const { sizeBytes, etag, modifiedAtMs, crc32, isOpaque } = await headObject(storeSession, { key, signal });
       return { sizeBytes, etag, modifiedAtMs, isOpaque, sum: crc32 === null ? null : readObjectSum(crc32) };
     },
-    partBytes: (key) => partBytesOf(bench, { key, signal }),
-    partSums: (key) => readPartSums(bench, { key, signal }),
+    partBytes: (key) => partBytesOf(storeSession, { key, signal }),
+    partSums: (key) => readPartSums(storeSession, { key, signal }),
   };
 }
 
@@ -24,7 +24,10 @@ const OP = "GetObjectAttributes";
 const MOST_PAGES = 11;
 
 /** Returns the checksums of all parts; null where the store lacks GetObjectAttributes, or the key may not call it. */
-async function readPartSums(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<PartSum[] | null> {
+async function readPartSums(
+  storeSession: StoreSession,
+  at: { key: string; signal: AbortSignal },
+): Promise<PartSum[] | null> {
   const { key, signal } = at;
   const sums: PartSum[] = [];
   let after = 0;
@@ -32,7 +35,7 @@ async function readPartSums(bench: Bench, at: { key: string; signal: AbortSignal
     for (let pages = 0; pages < MOST_PAGES; pages++) {
       const headers = { "x-amz-object-attributes": "ObjectParts", "x-amz-part-number-marker": String(after) };
       const question = { op: OP, method: "GET", at: { key }, query: [["attributes", ""]], headers, signal } as const;
-      const page = await askStore(bench, question, (answer) => readPage(answer, { key, after }));
+      const page = await askStore(storeSession, question, (answer) => readPage(answer, { key, after }));
       if (page === null) return null;
       sums.push(...page.sums);
       if (page.next === null) return sums.length === 0 ? null : sums;

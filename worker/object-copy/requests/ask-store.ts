@@ -5,7 +5,7 @@ import { locate, locateBucket, pathOf } from "#storage/signing/signing.ts";
 import { presign, type Credential, type QueryPairs } from "#storage/signing/sigv4.ts";
 import { ask, doubtSkew } from "#worker/transfer/engine.ts";
 import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 
 /** A control request for which the transfer engine has no operation: list buckets, delete many, copy inside the store. */
 export interface Question {
@@ -24,14 +24,18 @@ export interface Question {
 const LIFETIME_MS = 600_000;
 
 /** Asks until `read` accepts an answer; every try is signed anew. @throws Faults of `read` and of the network */
-export function askStore<T>(bench: Bench, question: Question, read: (answer: HttpAnswer) => T): Promise<T> {
-  const { engine } = bench;
+export function askStore<T>(
+  storeSession: StoreSession,
+  question: Question,
+  read: (answer: HttpAnswer) => T,
+): Promise<T> {
+  const { engine } = storeSession;
   const { op, signal, body, at } = question;
-  const subject = typeof at === "object" ? at.key : bench.access.bucket;
+  const subject = typeof at === "object" ? at.key : storeSession.access.bucket;
   const patience = createPatience(engine.retrier.clock);
   return withRetry(engine.retrier, { signal, patience }, async () => {
     const { signedFor } = engine.store;
-    const request = signQuestion(bench, question, bench.keys.now() ?? (await bench.keys.fresh()));
+    const request = signQuestion(storeSession, question, storeSession.keys.now() ?? (await storeSession.keys.fresh()));
     const exchange = { signedFor, request, op, subject, signal, ...(body === undefined ? {} : { body }) };
     const answer = await ask(engine, exchange);
     try {
@@ -42,10 +46,10 @@ export function askStore<T>(bench: Bench, question: Question, read: (answer: Htt
   });
 }
 
-function signQuestion(bench: Bench, question: Question, credential: Credential): SignedRequest {
-  const { access } = bench;
+function signQuestion(storeSession: StoreSession, question: Question, credential: Credential): SignedRequest {
+  const { access } = storeSession;
   const { method, query = [], headers = {} } = question;
-  const nowMs = bench.now();
+  const nowMs = storeSession.now();
   const url = presign(
     { method, ...placeOf(access, question.at), query, headers },
     { credential, region: access.region, nowMs, lifetimeMs: LIFETIME_MS },
@@ -53,7 +57,7 @@ function signQuestion(bench: Bench, question: Question, credential: Credential):
   return { method, url, headers, expiresAt: nowMs + LIFETIME_MS };
 }
 
-function placeOf(access: Bench["access"], at: Question["at"]): { origin: string; path: string } {
+function placeOf(access: StoreSession["access"], at: Question["at"]): { origin: string; path: string } {
   if (typeof at === "object") return locate(access, at.key);
   if (at === "bucket") return locateBucket(access);
   const { protocol, host } = new URL(access.endpoint);

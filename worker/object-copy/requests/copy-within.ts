@@ -10,10 +10,10 @@ import { parseXml, textOf } from "#storage/answers/xml.ts";
 import { abandonInTime } from "#worker/transfer/upload/abandon-in-time.ts";
 import { callStore } from "#worker/transfer/engine.ts";
 import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
-import { createTally, type Tally } from "#worker/transfer/progress/transfer-progress.ts";
+import { createProgressCounters, type ProgressCounters } from "#worker/transfer/progress/transfer-progress.ts";
 import { mapRows, numbered, type Rows } from "#worker/base/rows.ts";
 import { askStore } from "./ask-store.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 import { findObject, headObject } from "./head.ts";
 
 /**
@@ -33,7 +33,7 @@ export interface ObjectToCopy {
 export interface CopyJob {
   objects: Rows<ObjectToCopy>;
   signal: AbortSignal;
-  onStart(tally: Tally): void;
+  onStart(counters: ProgressCounters): void;
   onFileFailed?(object: ObjectToCopy, fault: Fault): "go on" | "stop";
   /** Largest object for one CopyObject; default 5 GiB, the limit of S3. For tests. */
   largestWholeBytes?: number;
@@ -45,28 +45,29 @@ const LARGEST_WHOLE_BYTES = 5 * GIB;
 const RANGE_BYTES = GIB / 2;
 
 /** Copies objects. @throws Fault OBJECT_CHANGED, NO_SUCH_KEY, SIZE_MISMATCH, those of the store, CANCELLED */
-export async function copyObjects(bench: Bench, job: CopyJob): Promise<Tally> {
+export async function copyObjects(storeSession: StoreSession, job: CopyJob): Promise<ProgressCounters> {
   const { objects, signal } = job;
-  const tally = createTally(
+  const counters = createProgressCounters(
     mapRows(objects, ({ key, sizeBytes }) => ({ path: key, sizeBytes, partCount: 1 })),
-    bench.engine.retrier.clock.now,
+    storeSession.engine.retrier.clock.now,
   );
-  job.onStart(tally);
-  await forEachOf(numbered(objects), bench.engine.gate.width, async ([fileIndex, object]) => {
+  job.onStart(counters);
+  await forEachOf(numbered(objects), storeSession.engine.semaphore.width, async ([fileIndex, object]) => {
     const part = { fileIndex, partIndex: 0, length: object.sizeBytes };
     try {
-      tally.part(part, "moving");
-      if (object.sizeBytes > (job.largestWholeBytes ?? LARGEST_WHOLE_BYTES)) await copyInRanges(bench, { object, job });
-      else await copyWhole(bench, { object, signal });
-      await assertArrived(bench, { object, signal });
-      tally.part(part, "kept");
-      tally.fileDone();
+      counters.part(part, "moving");
+      if (object.sizeBytes > (job.largestWholeBytes ?? LARGEST_WHOLE_BYTES))
+        await copyInRanges(storeSession, { object, job });
+      else await copyWhole(storeSession, { object, signal });
+      await assertArrived(storeSession, { object, signal });
+      counters.part(part, "kept");
+      counters.fileDone();
     } catch (error) {
-      tally.part(part, "waiting");
+      counters.part(part, "waiting");
       if (job.onFileFailed?.(object, toFault(error)) !== "go on") throw error;
     }
   });
-  return tally;
+  return counters;
 }
 
 const sourceHeaders = ({ bucket, source, etag }: ObjectToCopy): Record<string, string> => ({
@@ -74,11 +75,14 @@ const sourceHeaders = ({ bucket, source, etag }: ObjectToCopy): Record<string, s
   ...(etag === null ? {} : { "x-amz-copy-source-if-match": etag }),
 });
 
-async function copyWhole(bench: Bench, about: { object: ObjectToCopy; signal: AbortSignal }): Promise<void> {
+async function copyWhole(
+  storeSession: StoreSession,
+  about: { object: ObjectToCopy; signal: AbortSignal },
+): Promise<void> {
   const { object, signal } = about;
   const op = "CopyObject";
   await askStore(
-    bench,
+    storeSession,
     { op, method: "PUT", at: { key: object.key }, headers: sourceHeaders(object), signal },
     (answer) => readCopied(answer, { op, root: "CopyObjectResult", object }),
   );
@@ -106,20 +110,20 @@ function readCopied(
 /** Headers that CopyObject keeps by itself, but a multipart copy has to set. */
 const KEPT_HEADERS = ["content-type", "content-disposition", "content-encoding", "content-language", "cache-control"];
 
-async function copyInRanges(bench: Bench, about: { object: ObjectToCopy; job: CopyJob }): Promise<void> {
+async function copyInRanges(storeSession: StoreSession, about: { object: ObjectToCopy; job: CopyJob }): Promise<void> {
   const { object, job } = about;
   const { signal } = job;
   const { key, sizeBytes } = object;
   const nonce = randomBytes(16).toString("hex");
   const source = await headObject(
-    { ...bench, access: { ...bench.access, bucket: object.bucket } },
+    { ...storeSession, access: { ...storeSession.access, bucket: object.bucket } },
     { key: object.source, signal },
   );
   const kept = Object.entries(source.headers).flatMap(([name, value]): [string, string][] =>
     value !== undefined && (KEPT_HEADERS.includes(name) || name.startsWith("x-amz-meta-")) ? [[name, value]] : [],
   );
   const { uploadId } = await askStore(
-    bench,
+    storeSession,
     {
       op: "CreateMultipartUpload",
       method: "POST",
@@ -131,10 +135,10 @@ async function copyInRanges(bench: Bench, about: { object: ObjectToCopy; job: Co
     (answer) => readCreate(answer, key),
   );
   try {
-    const rangeBytes = rangeBytesFor(bench, { sizeBytes, most: job.largestWholeBytes });
+    const rangeBytes = rangeBytesFor(storeSession, { sizeBytes, most: job.largestWholeBytes });
     const starts = Array.from({ length: Math.ceil(sizeBytes / rangeBytes) }, (_, index) => index * rangeBytes);
     const parts: { partNumber: number; etag: string; crc32: string }[] = [];
-    await forEachOf([...starts.entries()], bench.engine.gate.width, async ([index, start]) => {
+    await forEachOf([...starts.entries()], storeSession.engine.semaphore.width, async ([index, start]) => {
       const partNumber = index + 1;
       const end = Math.min(sizeBytes, start + rangeBytes) - 1;
       const query = [
@@ -143,26 +147,28 @@ async function copyInRanges(bench: Bench, about: { object: ObjectToCopy; job: Co
       ] as const;
       const headers = { ...sourceHeaders(object), "x-amz-copy-source-range": `bytes=${start}-${end}` };
       const op = "UploadPartCopy";
-      const { etag } = await askStore(bench, { op, method: "PUT", at: { key }, query, headers, signal }, (answer) =>
-        readCopied(answer, { op, root: "CopyPartResult", object }),
+      const { etag } = await askStore(
+        storeSession,
+        { op, method: "PUT", at: { key }, query, headers, signal },
+        (answer) => readCopied(answer, { op, root: "CopyPartResult", object }),
       );
       parts.push({ partNumber, etag, crc32: "" });
     });
-    await complete(bench, { key, uploadId, nonce, sizeBytes, parts, signal });
+    await complete(storeSession, { key, uploadId, nonce, sizeBytes, parts, signal });
   } catch (error) {
-    await abandonInTime(bench.engine, { key, uploadId });
+    await abandonInTime(storeSession.engine, { key, uploadId });
     throw error;
   }
 }
 
-function rangeBytesFor({ access }: Bench, about: { sizeBytes: number; most: number | undefined }): number {
+function rangeBytesFor({ access }: StoreSession, about: { sizeBytes: number; most: number | undefined }): number {
   const { maxParts, minPartBytes, maxPartBytes } = access.traits;
   const least = Math.max(minPartBytes, Math.ceil(about.sizeBytes / maxParts));
   return Math.min(Math.max(least, Math.min(RANGE_BYTES, about.most ?? RANGE_BYTES)), maxPartBytes);
 }
 
 async function complete(
-  bench: Bench,
+  storeSession: StoreSession,
   about: {
     key: string;
     uploadId: string;
@@ -174,21 +180,25 @@ async function complete(
 ): Promise<void> {
   const { key, uploadId, nonce, sizeBytes, signal } = about;
   const body = Buffer.from(completeBody(about.parts, { checksum: "none" }));
-  const patience = createPatience(bench.engine.retrier.clock);
+  const patience = createPatience(storeSession.engine.retrier.clock);
   try {
-    await withRetry(bench.engine.retrier, { signal, patience }, () =>
-      callStore(bench.engine, { operation: { op: "complete", key, uploadId }, signal, body }, readComplete),
+    await withRetry(storeSession.engine.retrier, { signal, patience }, () =>
+      callStore(storeSession.engine, { operation: { op: "complete", key, uploadId }, signal, body }, readComplete),
     );
   } catch (error) {
     // If the answer of an earlier try was lost, the upload no longer exists because it is complete.
-    const lost = isFault(error) && error.code === "NO_SUCH_UPLOAD" ? await findObject(bench, { key, signal }) : null;
+    const lost =
+      isFault(error) && error.code === "NO_SUCH_UPLOAD" ? await findObject(storeSession, { key, signal }) : null;
     if (lost?.nonce !== nonce || lost.sizeBytes !== sizeBytes) throw error;
   }
 }
 
-async function assertArrived(bench: Bench, about: { object: ObjectToCopy; signal: AbortSignal }): Promise<void> {
+async function assertArrived(
+  storeSession: StoreSession,
+  about: { object: ObjectToCopy; signal: AbortSignal },
+): Promise<void> {
   const { object, signal } = about;
-  const { sizeBytes } = await headObject(bench, { key: object.key, signal });
+  const { sizeBytes } = await headObject(storeSession, { key: object.key, signal });
   if (sizeBytes !== object.sizeBytes) {
     const detail = `the copy has ${sizeBytes} bytes of ${object.sizeBytes}`;
     throw new Fault("SIZE_MISMATCH", { op: "CopyObject", subject: object.key, detail });

@@ -6,7 +6,7 @@ import { faultOfAnswer } from "#storage/answers/faults.ts";
 import { childrenOf, escapeXml, parseXml, textOf } from "#storage/answers/xml.ts";
 import { stretchesOf } from "#worker/base/rows.ts";
 import { askStore } from "./ask-store.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 import type { Failure } from "../listing/entries.ts";
 
 /** S3's limit of keys per request. */
@@ -22,7 +22,7 @@ const NOT_IN_XML = /[\u0000-\u001f\ufffe\uffff]/;
  * @throws Faults that concern more than one key, CANCELLED
  */
 export async function deleteObjects<T extends { key: string }>(
-  bench: Bench,
+  storeSession: StoreSession,
   about: { objects: Iterable<T>; signal: AbortSignal; onDeleted(objects: readonly T[]): void },
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
@@ -31,8 +31,8 @@ export async function deleteObjects<T extends { key: string }>(
     const [alone, together] = [keys.filter(isAlone), keys.filter((key) => !isAlone(key))];
     const { signal } = about;
     const failed = [
-      ...(together.length === 0 ? [] : await deleteBatch(bench, { keys: together, signal })),
-      ...(await deleteOneByOne(bench, { keys: alone, signal })),
+      ...(together.length === 0 ? [] : await deleteBatch(storeSession, { keys: together, signal })),
+      ...(await deleteOneByOne(storeSession, { keys: alone, signal })),
     ];
     const names = new Set(failed.map(({ name }) => name));
     failures.push(...failed);
@@ -43,7 +43,10 @@ export async function deleteObjects<T extends { key: string }>(
 
 const isAlone = (key: string): boolean => NOT_IN_XML.test(key);
 
-async function deleteBatch(bench: Bench, about: { keys: readonly string[]; signal: AbortSignal }): Promise<Failure[]> {
+async function deleteBatch(
+  storeSession: StoreSession,
+  about: { keys: readonly string[]; signal: AbortSignal },
+): Promise<Failure[]> {
   const { keys, signal } = about;
   const objects = keys.map((key) => `<Object><Key>${escapeKey(key)}</Key></Object>`).join("");
   const body = Buffer.from(`<Delete xmlns="http://s3.amazonaws.com/doc/2006-03-01/">${objects}</Delete>`);
@@ -53,12 +56,14 @@ async function deleteBatch(bench: Bench, about: { keys: readonly string[]; signa
   };
   const query = [["delete", ""]] as const;
   try {
-    return await askStore(bench, { op: OP, method: "POST", at: "bucket", query, headers, body, signal }, (answer) =>
-      readDeleted(answer, keys),
+    return await askStore(
+      storeSession,
+      { op: OP, method: "POST", at: "bucket", query, headers, body, signal },
+      (answer) => readDeleted(answer, keys),
     );
   } catch (error) {
     if (!isFault(error) || error.code !== "UNSUPPORTED") throw error;
-    return deleteOneByOne(bench, about);
+    return deleteOneByOne(storeSession, about);
   }
 }
 
@@ -85,13 +90,13 @@ function readDeleted(answer: HttpAnswer, keys: readonly string[]): Failure[] {
 }
 
 async function deleteOneByOne(
-  bench: Bench,
+  storeSession: StoreSession,
   about: { keys: readonly string[]; signal: AbortSignal },
 ): Promise<Failure[]> {
   const failures: Failure[] = [];
   for (const key of about.keys) {
     try {
-      await deleteObject(bench, { key, signal: about.signal });
+      await deleteObject(storeSession, { key, signal: about.signal });
     } catch (error) {
       const fault = toFault(error);
       if (fault.code === "CANCELLED") throw fault;
@@ -102,10 +107,10 @@ async function deleteOneByOne(
 }
 
 /** Deletes one object; a missing one is no failure. @throws Faults of the store */
-export function deleteObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<void> {
+export function deleteObject(storeSession: StoreSession, at: { key: string; signal: AbortSignal }): Promise<void> {
   const { key, signal } = at;
   const op = "DeleteObject";
-  return askStore(bench, { op, method: "DELETE", at: { key }, signal }, (answer) => {
+  return askStore(storeSession, { op, method: "DELETE", at: { key }, signal }, (answer) => {
     if (answer.status === 204 || (answer.status === 200 && answer.body.length === 0)) return;
     const fault = faultOfAnswer({ op, subject: key, answer });
     if (fault.code !== "NO_SUCH_KEY") throw fault;

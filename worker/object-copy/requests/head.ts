@@ -6,7 +6,7 @@ import { CHECKSUM_HEADER, NONCE_HEADER, NOT_FOR_ALL, SUM_WANTED } from "#storage
 import { looksLikeHtml } from "#storage/answers/xml.ts";
 import { callStore } from "#worker/transfer/engine.ts";
 import { askStore } from "./ask-store.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 
 /** Metadata of one object, from a HEAD. */
 export interface ObjectHead {
@@ -25,35 +25,43 @@ export interface ObjectHead {
 const OP = "HeadObject";
 
 /** Makes a HEAD. A 403 without a body is explained by a second request. @throws Fault NO_SUCH_KEY and others of the store */
-export async function headObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
+export async function headObject(
+  storeSession: StoreSession,
+  at: { key: string; signal: AbortSignal },
+): Promise<ObjectHead> {
   try {
-    return await askHead(bench, at);
+    return await askHead(storeSession, at);
   } catch (error) {
     if (!isFault(error) || error.code !== "ACCESS_DENIED") throw error;
-    const reason = await reasonOfRefusal(bench, { ...at, fault: error });
+    const reason = await reasonOfRefusal(storeSession, { ...at, fault: error });
     // The answer also told the store's time or region, so the next signature will be right.
-    if (reason.code === "SIGNATURE_EXPIRED") return askHead(bench, at);
+    if (reason.code === "SIGNATURE_EXPIRED") return askHead(storeSession, at);
     throw reason;
   }
 }
 
-async function askHead(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
+async function askHead(storeSession: StoreSession, at: { key: string; signal: AbortSignal }): Promise<ObjectHead> {
   const { key, signal } = at;
-  const { probeChecksum } = bench.access.traits;
+  const { probeChecksum } = storeSession.access.traits;
   // Ask for the checksum unless the store is known not to support it.
-  if (bench.engine.store.checksum === "crc32") {
-    const head = await askStore(bench, { op: OP, method: "HEAD", at: { key }, headers: SUM_WANTED, signal }, (answer) =>
-      probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readHead(answer, key),
+  if (storeSession.engine.store.checksum === "crc32") {
+    const head = await askStore(
+      storeSession,
+      { op: OP, method: "HEAD", at: { key }, headers: SUM_WANTED, signal },
+      (answer) => (probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readHead(answer, key)),
     );
     if (head !== null) return head;
   }
-  return askStore(bench, { op: OP, method: "HEAD", at: { key }, signal }, (answer) => readHead(answer, key));
+  return askStore(storeSession, { op: OP, method: "HEAD", at: { key }, signal }, (answer) => readHead(answer, key));
 }
 
 /** Returns the object's metadata, or null when it does not exist. @throws Faults of `headObject` except NO_SUCH_KEY */
-export async function findObject(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<ObjectHead | null> {
+export async function findObject(
+  storeSession: StoreSession,
+  at: { key: string; signal: AbortSignal },
+): Promise<ObjectHead | null> {
   try {
-    return await headObject(bench, at);
+    return await headObject(storeSession, at);
   } catch (error) {
     if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return null;
     throw error;
@@ -61,11 +69,14 @@ export async function findObject(bench: Bench, at: { key: string; signal: AbortS
 }
 
 /** Returns the part length of an object, by the length of its first part; null where the store does not tell. */
-export async function partBytesOf(bench: Bench, at: { key: string; signal: AbortSignal }): Promise<number | null> {
+export async function partBytesOf(
+  storeSession: StoreSession,
+  at: { key: string; signal: AbortSignal },
+): Promise<number | null> {
   const { key, signal } = at;
   const query = [["partNumber", "1"]] as const;
   try {
-    return await askStore(bench, { op: OP, method: "HEAD", at: { key }, query, signal }, (answer) => {
+    return await askStore(storeSession, { op: OP, method: "HEAD", at: { key }, query, signal }, (answer) => {
       if (answer.status !== 206) return null;
       const length = Number(answer.headers["content-length"] ?? "");
       return Number.isSafeInteger(length) && length > 0 ? length : null;
@@ -103,7 +114,7 @@ function readHead(answer: HttpAnswer, key: string): ObjectHead {
 
 /** Finds the reason of a refused HEAD by a GET of one byte, because the answer to a HEAD has no body with an error code. */
 async function reasonOfRefusal(
-  { engine }: Bench,
+  { engine }: StoreSession,
   about: { key: string; signal: AbortSignal; fault: Fault },
 ): Promise<Fault> {
   const { key, signal, fault } = about;

@@ -3,9 +3,9 @@ import { checkRange } from "#storage/answers/check-range.ts";
 import type { HttpAnswer } from "#storage/s3/answers.ts";
 import { fetchRange } from "#worker/transfer/download/fetch-range.ts";
 import { pay } from "#worker/transfer/concurrency/limiter.ts";
-import { createPins, type Pins } from "#worker/transfer/download/etag-guard.ts";
+import { createEtagGuard, type EtagGuard } from "#worker/transfer/download/etag-guard.ts";
 import { createPatience, withRetry } from "#worker/transfer/store-session/retry.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 
 /** A range of an object to read into memory in order, for bytes that are used once and not stored. */
 export interface ObjectRange {
@@ -30,14 +30,14 @@ const BUFFER_BYTES = 1024 * 1024;
  * @throws Fault OBJECT_CHANGED, RANGE_IGNORED, those of the store, CANCELLED
  */
 export async function* readPieces(
-  bench: Pick<Bench, "engine">,
+  storeSession: Pick<StoreSession, "engine">,
   about: ObjectRange & { ahead: number },
 ): AsyncGenerator<Buffer, void, void> {
   const { offset, length, ahead } = about;
   const under: { memory: Buffer; arrives: Promise<Buffer> }[] = [];
   const unused: Buffer[] = [];
   const ended = new AbortController();
-  const pins = createPins();
+  const etagGuard = createEtagGuard();
   const signal = AbortSignal.any([about.signal, ended.signal]);
   try {
     for (let at = 0; at < length || under.length > 0;) {
@@ -45,7 +45,7 @@ export async function* readPieces(
         const size = Math.min(RANGE_BYTES, length - at);
         const memory = unused.pop() ?? Buffer.allocUnsafeSlow(Math.min(RANGE_BYTES, length));
         const into = memory.subarray(0, size);
-        const arrives = readRange(bench, { ...about, offset: offset + at, signal, pins, into });
+        const arrives = readRange(storeSession, { ...about, offset: offset + at, signal, etagGuard, into });
         // Prevents an unhandled rejection; the error is thrown when the piece is awaited.
         arrives.catch(() => undefined);
         under.push({ memory, arrives });
@@ -68,8 +68,8 @@ export const piecesWithin = (memoryBytes: number, wanted: number): number =>
 
 /** Fills `into` with the bytes from `offset` on; a retry continues after the bytes already received. */
 async function readRange(
-  { engine }: Pick<Bench, "engine">,
-  range: Omit<ObjectRange, "length"> & { pins: Pins; into: Buffer },
+  { engine }: Pick<StoreSession, "engine">,
+  range: Omit<ObjectRange, "length"> & { etagGuard: EtagGuard; into: Buffer },
 ): Promise<Buffer> {
   const { key, into, signal } = range;
   const etag = engine.traits.trustEtag ? range.etag : null;
@@ -85,7 +85,7 @@ async function readRange(
       const sink = {
         head: (answer: HttpAnswer) => {
           checkRange(answer, { offset, length, etag, subject: key });
-          if (etag === null) range.pins.check(range, answer.headers);
+          if (etag === null) range.etagGuard.check(range, answer.headers);
         },
         bytes: (chunk: Buffer) => {
           received += chunk.copy(into, received);
@@ -103,7 +103,7 @@ async function readRange(
     if (received < into.length) throw new Fault("TRUNCATED", { op: "GetObject", subject: key });
   };
   const size = into.length <= SMALL_BYTES ? "small" : "large";
-  await engine.gate.run({ signal, size }, () => withRetry(engine.retrier, { signal, patience }, fetchRest));
+  await engine.semaphore.run({ signal, size }, () => withRetry(engine.retrier, { signal, patience }, fetchRest));
   engine.signatures.forget(operation);
   return into;
 }

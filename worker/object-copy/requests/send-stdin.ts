@@ -3,7 +3,7 @@ import type { StoreTraits } from "#protocol/wire/operations.ts";
 import { formatBytes, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { sendStream } from "#worker/transfer/upload/send-stream.ts";
 import type { Input } from "#worker/command-line/read-input.ts";
-import { withBench, type Bench } from "#worker/store-session/store-session.ts";
+import { withStoreSession, type StoreSession } from "#worker/store-session/store-session.ts";
 import { sweepUploads } from "./sweep-uploads.ts";
 import { shownName, shownPlace, usage, type StorePlace, type Verb } from "#worker/command-line/verb.ts";
 
@@ -87,9 +87,9 @@ export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Str
   if (to.key === "" || to.key.endsWith("/")) throw usage(shownPlace(to), `${name} has no name: give the whole key`);
   const input = await stream.open();
   if (input.isTTY === true) throw usage(from, `${name} is a terminal; pipe something into it`);
-  return withBench(verb, { bucket: to.bucket, direction: "up", isHeld: true }, async (bench) => {
+  return withStoreSession(verb, { bucket: to.bucket, direction: "up", isHeld: true }, async (storeSession) => {
     const plan = planInput({
-      traits: bench.access.traits,
+      traits: storeSession.access.traits,
       memoryBytes: config.size("memory") ?? 0,
       connections: config.count("concurrency") || null,
       wishedPartBytes: config.size("part-size"),
@@ -101,7 +101,7 @@ export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Str
       { type: "started", from, to: shownPlace(to), ...plan },
     );
     const startedAt = performance.now();
-    const bytes = await send(verb, { bench, to, plan, input, stream });
+    const bytes = await send(verb, { storeSession, to, plan, input, stream });
     const tookMs = performance.now() - startedAt;
     const rate = formatRate(bytes / Math.max(0.001, tookMs / 1000), "bytes");
     terminal.result(`${name} -> ${place}: ${formatBytes(bytes)} in ${formatDuration(tookMs)}, ${rate}, verified`, {
@@ -121,12 +121,12 @@ export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Str
 /** Sends the input and returns the size of the object. */
 function send(
   verb: Verb,
-  sending: { bench: Bench; to: StorePlace; plan: InputPlan; input: Input; stream: Stream },
+  sending: { storeSession: StoreSession; to: StorePlace; plan: InputPlan; input: Input; stream: Stream },
 ): Promise<number> {
-  const { bench, to, plan, input } = sending;
+  const { storeSession, to, plan, input } = sending;
   const { name, from } = sending.stream;
   const { terminal, signal } = verb;
-  const { meter } = bench.engine;
+  const { meter } = storeSession.engine;
   const place = shownName(shownPlace(to));
   let [readBytes, movedBytes] = [0, 0];
   const draw = () => {
@@ -141,7 +141,7 @@ function send(
       }),
     );
   };
-  return sendStream(bench.engine, {
+  return sendStream(storeSession.engine, {
     subject: name,
     key: to.key,
     input,
@@ -157,7 +157,7 @@ function send(
       movedBytes += bytes;
       draw();
     },
-    sweep: (lost) => sweepUploads(bench, { ...lost, signal }),
+    sweep: (lost) => sweepUploads(storeSession, { ...lost, signal }),
     signal,
   });
 }

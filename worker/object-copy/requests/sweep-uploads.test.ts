@@ -5,15 +5,15 @@ import { readCreate } from "#storage/s3/answers.ts";
 import { serveCanned } from "#storage/testing/canned-server.ts";
 import { callStore } from "#worker/transfer/engine.ts";
 import { openTrialStore, type TrialStore } from "#worker/testing/trial-store.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 import { listUploads } from "../listing/list-uploads.ts";
 import { sweepUploads } from "./sweep-uploads.ts";
 
 let store: TrialStore;
-let bench: Bench;
+let storeSession: StoreSession;
 beforeAll(async () => {
   store = await openTrialStore();
-  bench = {
+  storeSession = {
     engine: store.engine(),
     access: store.access,
     keys: fixedCredential(store.credential),
@@ -30,13 +30,13 @@ async function begin(key: string, afterMs: number): Promise<string> {
   await store.setAhead(afterMs);
   const nonce = randomBytes(16).toString("hex");
   const operation = { op: "create", key, nonce, checksum: "none" } as const;
-  const { uploadId } = await callStore(bench.engine, { operation, signal }, readCreate);
+  const { uploadId } = await callStore(storeSession.engine, { operation, signal }, readCreate);
   await store.setAhead(0);
   return uploadId;
 }
 
 const leftOf = async (key: string): Promise<string[]> =>
-  (await listUploads(bench, { prefix: key, signal })).map(({ uploadId }) => uploadId);
+  (await listUploads(storeSession, { prefix: key, signal })).map(({ uploadId }) => uploadId);
 
 test.each([
   ["before ours", -6_000],
@@ -45,7 +45,7 @@ test.each([
   const key = `lost ${when}`;
   const uploadId = await begin(key, 0);
   await begin(key, afterMs);
-  await sweepUploads(bench, { key, uploadId, withinMs: 8_000, signal });
+  await sweepUploads(storeSession, { key, uploadId, withinMs: 8_000, signal });
   expect(await leftOf(key)).toEqual([uploadId]);
 });
 
@@ -60,7 +60,7 @@ test("uploads whose names XML cannot carry are asked for percent-encoded, and th
     const said = isEncoded ? "<EncodingType>url</EncodingType>" : "";
     return { body: `<ListMultipartUploadsResult>${said}${rows}</ListMultipartUploadsResult>` };
   });
-  const there = { ...bench, access: { ...store.access, endpoint: odd.endpoint } };
+  const there = { ...storeSession, access: { ...store.access, endpoint: odd.endpoint } };
   const found = await listUploads(there, { prefix: "a ", signal });
   expect(found.map(({ key }) => key)).toEqual(["a b+\u0001"]);
 });
@@ -76,7 +76,7 @@ test("uploads are listed by their keys where the store encodes names and does no
     );
     return { body: `<ListMultipartUploadsResult>${rows.join("")}</ListMultipartUploadsResult>` };
   });
-  const there = { ...bench, access: { ...store.access, endpoint: silent.endpoint } };
+  const there = { ...storeSession, access: { ...store.access, endpoint: silent.endpoint } };
   expect((await listUploads(there, { prefix: key, signal })).map((upload) => upload.key)).toEqual([key, key]);
 });
 
@@ -89,6 +89,6 @@ test.each([
   const key = `shared, ${what}`;
   const uploadId = await begin(key, 0);
   const other = await begin(`${key}${more}`, afterMs);
-  await sweepUploads(bench, { key, uploadId, withinMs, signal });
+  await sweepUploads(storeSession, { key, uploadId, withinMs, signal });
   expect((await leftOf(key)).toSorted()).toEqual([uploadId, other].toSorted());
 });

@@ -2,7 +2,7 @@ import { readListParts } from "#storage/s3/answers.ts";
 import { callStore } from "#worker/transfer/engine.ts";
 import type { LostCreate } from "#worker/transfer/upload/send-job.ts";
 import { abandonUpload } from "#worker/transfer/upload/send.ts";
-import type { Bench } from "#worker/store-session/store-session.ts";
+import type { StoreSession } from "#worker/store-session/store-session.ts";
 import { listUploads } from "../listing/list-uploads.ts";
 
 /** Longest time to spend on cleaning up. */
@@ -18,13 +18,16 @@ const SLACK_MS = 2_000;
  * it, because the lost request may be slower than its retry. All times are the store's. The window is narrow because another
  * process may be uploading to the same key. Best effort: an orphan only wastes space. Never throws.
  */
-export async function sweepUploads(bench: Bench, lost: LostCreate & { signal: AbortSignal }): Promise<void> {
-  const { engine } = bench;
+export async function sweepUploads(
+  storeSession: StoreSession,
+  lost: LostCreate & { signal: AbortSignal },
+): Promise<void> {
+  const { engine } = storeSession;
   const { key, uploadId, withinMs } = lost;
   const signal = AbortSignal.any([lost.signal, AbortSignal.timeout(LONGEST_MS)]);
   try {
     // The listing has all keys with this prefix, in which this key itself sorts first.
-    const uploads = (await listUploads(bench, { prefix: key, signal })).filter((upload) => upload.key === key);
+    const uploads = (await listUploads(storeSession, { prefix: key, signal })).filter((upload) => upload.key === key);
     const ours = uploads.find((upload) => upload.uploadId === uploadId);
     if (ours === undefined) return;
     const from = ours.beganAtMs - withinMs - SLACK_MS;

@@ -115,7 +115,7 @@ const asked = async () => new Map((await store.count("GetObject")).map(({ key, r
 
 test("a shard is cut to the chosen tensors, the other is not touched, and the index names only what is there", async () => {
   const before = await asked();
-  const tally = await restore(store.engine(), jobOf(["model.embed_tokens.*", "model.layers.2."]));
+  const counters = await restore(store.engine(), jobOf(["model.embed_tokens.*", "model.layers.2."]));
   expect(await below(target)).toEqual([SHARDS[0], INDEX].toSorted());
   const names = ["model.embed_tokens.weight", "model.layers.2.w"];
   const file = await landed(SHARDS[0]);
@@ -135,12 +135,12 @@ test("a shard is cut to the chosen tensors, the other is not touched, and the in
   expect(requested(SHARDS[0])).toBeGreaterThan(0);
   expect(requested(SHARDS[1])).toBe(0);
   // Whole pieces that hold one of them or the header: of six, those of layers 0, 1 and 3 alone are not among them.
-  expect(tally.bytesTotal).toBeLessThan((shards[0]?.length ?? 0) - PIECE_BYTES / 2);
-  expect(tally).toMatchObject({
+  expect(counters.bytesTotal).toBeLessThan((shards[0]?.length ?? 0) - PIECE_BYTES / 2);
+  expect(counters).toMatchObject({
     filesTotal: 2,
     filesDone: 2,
-    sentBytes: tally.bytesTotal,
-    bytesSure: tally.bytesTotal,
+    sentBytes: counters.bytesTotal,
+    bytesSure: counters.bytesTotal,
   });
   expect(await readdir(join(folder, "out"))).toEqual(["some"]);
   expect(await readdir(join(folder, "journals"))).toEqual([]);
@@ -156,8 +156,8 @@ test("stopped in the middle nothing has the final name, and the next try fetches
   await expect(stopped).rejects.toMatchObject({ code: "CANCELLED" });
   await expect(stat(target)).rejects.toMatchObject({ code: "ENOENT" });
   await store.disarm();
-  const tally = await restore(store.engine(), jobOf(["model.*"], { files: [SHARDS[0]] }));
-  expect(tally.sentBytes).toBeLessThanOrEqual(tally.bytesTotal - 2 * PIECE_BYTES);
+  const counters = await restore(store.engine(), jobOf(["model.*"], { files: [SHARDS[0]] }));
+  expect(counters.sentBytes).toBeLessThanOrEqual(counters.bytesTotal - 2 * PIECE_BYTES);
   expect((await landed(SHARDS[0])).tensors).toEqual(sumPlainly(shards[0] ?? Buffer.alloc(0)).tensors);
 });
 
@@ -169,8 +169,8 @@ test("a file that was finished before a kill is not fetched again, unless it is 
   await expect(killed()).rejects.toMatchObject({ code: "WRITE_FAILED" });
   const sent: number[] = [];
   const again = (change: Partial<RestoreJob>) =>
-    restore(store.engine(), jobOf(["model.layers.1.w", "model.layers.5.w"], change)).then((tally) => {
-      sent.push(tally.sentBytes);
+    restore(store.engine(), jobOf(["model.layers.1.w", "model.layers.5.w"], change)).then((counters) => {
+      sent.push(counters.sentBytes);
     });
   const [staging = ""] = (await readdir(join(folder, "out"))).filter((name) => name.includes(".restoring-"));
   const place = join(folder, "out", staging, SHARDS[0]);
@@ -243,8 +243,8 @@ test("of adopted files, whose checksums nobody knows yet, only what is wanted is
     files,
   });
   const job = jobOf(["model.layers.3.w"], { given });
-  const tally = await restore(store.engine(), job);
-  expect(tally.sentBytes).toBeLessThan(MIB / 4 + 64 * 1024);
+  const counters = await restore(store.engine(), job);
+  expect(counters.sentBytes).toBeLessThan(MIB / 4 + 64 * 1024);
   expect((await landed(SHARDS[0])).tensors).toEqual(original(0, ["model.layers.3.w"]));
 });
 
@@ -279,8 +279,8 @@ test("small files in a pack are cut as others are, beside an index that lies the
   ];
   const sizeBytes = small.length + index.length;
   const given = manifestSchema.parse({ ...manifest, transform: { kind: "zstd" }, files, sizeBytes });
-  const tally = await restore(store.engine(), jobOf(["a."], { given }));
-  expect(tally.sentBytes).toBe(small.length + frame.length);
+  const counters = await restore(store.engine(), jobOf(["a."], { given }));
+  expect(counters.sentBytes).toBe(small.length + frame.length);
   const names = ["a.w", "a.b"];
   expect((await landed("small.safetensors")).tensors).toEqual(
     sumPlainly(small).tensors.filter(({ name }) => names.includes(name)),

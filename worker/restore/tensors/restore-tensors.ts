@@ -14,7 +14,7 @@ import { openReceiveJournal, receiveFile, type ReceiveMemory } from "#worker/tra
 import type { Piece } from "#worker/transfer/download/piece.ts";
 import { sealedAs } from "#worker/transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "#worker/transfer/store-session/retry.ts";
-import { createTally, type Tally } from "#worker/transfer/progress/transfer-progress.ts";
+import { createProgressCounters, type ProgressCounters } from "#worker/transfer/progress/transfer-progress.ts";
 import { assertFree } from "../placement/assert-free.ts";
 import { damageOf } from "../damage-of.ts";
 import { planTensors, type IndexPlan, type PlanWatch, type ShardPlan } from "./plan-tensors.ts";
@@ -56,7 +56,7 @@ interface About {
  * Restores the tensors that the command names. Faults: as `restore`, BAD_INPUT, NOT_FOUND, MALFORMED, TOO_MUCH_INSIDE,
  * TARGET_EXISTS, SOURCE_CHANGED.
  */
-export async function restoreTensors(engine: Engine, job: RestoreJob, about: About): Promise<Tally> {
+export async function restoreTensors(engine: Engine, job: RestoreJob, about: About): Promise<ProgressCounters> {
   const { command, signal } = job;
   const { whole, key, places } = about;
   const { target, staging } = places;
@@ -77,7 +77,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     target,
     [...plan.shards, ...plan.indexes].map(({ file }) => file),
   );
-  const tally = createTally(
+  const counters = createProgressCounters(
     [
       ...plan.shards.map(({ file, movedBytes, pieces }) => ({
         path: file.path,
@@ -88,7 +88,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     ],
     engine.retrier.clock.now,
   );
-  job.onStart(tally);
+  job.onStart(counters);
   const memory = await openReceiveJournal(about.journal);
   try {
     const needed = plan.movedBytes + plan.landedBytes;
@@ -97,7 +97,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     const isSmall = ([, { pieces }]: [number, Landing]) => pieces.length <= 1;
     await forEachFile([...shards.entries()], { isSmall, direction: "down" }, async ([fileIndex, landing]) => {
       await makeParents(staging, landing.place);
-      const landed = landShard(engine, landing, { fileIndex, memory, patience, tally, signal });
+      const landed = landShard(engine, landing, { fileIndex, memory, patience, counters, signal });
       await landed.catch((error: unknown) => {
         onWrong(landing.plan.file, error);
         throw error;
@@ -105,9 +105,9 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     });
     for (const [at, { index, place }] of indexes.entries()) {
       await writeIndex(index, { staging, place });
-      tally.moved(index.movedBytes);
-      tally.part({ fileIndex: shards.length + at, partIndex: 0, length: index.movedBytes }, "done");
-      tally.fileDone();
+      counters.moved(index.movedBytes);
+      counters.part({ fileIndex: shards.length + at, partIndex: 0, length: index.movedBytes }, "done");
+      counters.fileDone();
     }
     await syncFiles(
       staging,
@@ -122,7 +122,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     throw error;
   }
   await memory.remove();
-  return tally;
+  return counters;
 }
 
 function landingOf(plan: ShardPlan, at: Pick<PlanWatch, "fileKeyOf"> & { places: Places; index: number }): Landing {
@@ -157,16 +157,16 @@ interface Landed {
   fileIndex: number;
   memory: ReceiveMemory;
   patience: Patience;
-  tally: Tally;
+  counters: ProgressCounters;
   signal: AbortSignal;
 }
 
 async function landShard(engine: Engine, landing: Landing, at: Landed): Promise<void> {
   const { plan, place, parts, pieces, made } = landing;
-  const { fileIndex, memory, patience, tally, signal } = at;
+  const { fileIndex, memory, patience, counters, signal } = at;
   const indexOf = new Map(pieces.map((piece, index) => [piece, index]));
   const say: Parameters<typeof receiveFile>[2]["watch"]["onPiece"] = (piece, state) =>
-    tally.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state);
+    counters.part({ fileIndex, partIndex: indexOf.get(piece) ?? 0, length: piece.length }, state);
   if (await isMade(landing, memory)) {
     for (const piece of pieces) say(piece, "kept");
   } else {
@@ -174,13 +174,13 @@ async function landShard(engine: Engine, landing: Landing, at: Landed): Promise<
     await receiveFile(
       engine,
       { path: parts, sizeBytes: plan.file.sizeBytes, pieces },
-      { memory, watch: { signal, patience, onMoved: tally.moved, onPiece: say, onRetry: tally.retried } },
+      { memory, watch: { signal, patience, onMoved: counters.moved, onPiece: say, onRetry: counters.retried } },
     );
     await memory.done(place, made, await writeCut(plan, { parts, place, signal }));
   }
   await removeOwned("restore-part", parts);
   await setDate(place, plan.file.mtimeMs);
-  tally.fileDone();
+  counters.fileDone();
 }
 
 /** Returns whether an earlier process finished the file, and it has not changed since. */

@@ -3,12 +3,12 @@ import type { Clock } from "#worker/base/clock.ts";
 import { whenAborted } from "#worker/base/when-aborted.ts";
 import { BEGUN_ANEW, SHED, type Flight, type Flying } from "./flight.ts";
 import type { FlightMemory } from "./latency-estimator.ts";
-import type { Gate } from "./semaphore.ts";
+import type { Semaphore } from "./semaphore.ts";
 
 /** Dependencies that the attempts of all flights share. */
 export interface FlightControl {
   clock: Clock;
-  gate: Gate;
+  semaphore: Semaphore;
   memory: FlightMemory;
   /** Registers a flight; from now on it may be hedged, restarted or shed. */
   enter(flight: Flying): void;
@@ -21,7 +21,7 @@ export interface FlightControl {
  * with `SHED`.
  */
 export function attemptFlight<T>(control: FlightControl, flight: Flight<T>): Promise<T> {
-  const { clock, gate, memory, enter, leave } = control;
+  const { clock, semaphore, memory, enter, leave } = control;
   const stops: AbortController[] = [];
   const running = new Set<Promise<void>>();
   const startedAt = clock.now();
@@ -66,7 +66,7 @@ export function attemptFlight<T>(control: FlightControl, flight: Flight<T>): Pro
     const work = () => flight.attempt({ signal, isHedge, onMoved });
     const one = async () => {
       try {
-        const result = isHedge ? await gate.run({ signal, size: "large" }, work) : await work();
+        const result = isHedge ? await semaphore.run({ signal, size: "large" }, work) : await work();
         running.delete(done);
         await won(result, stop);
       } catch (error) {

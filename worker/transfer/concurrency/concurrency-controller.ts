@@ -1,13 +1,13 @@
-import type { Beats } from "#worker/base/timer-coalescer.ts";
+import type { TimerCoalescer } from "#worker/base/timer-coalescer.ts";
 import type { Clock } from "#worker/base/clock.ts";
-import type { Gate, Wants } from "./semaphore.ts";
+import type { Semaphore, Wants } from "./semaphore.ts";
 import { govern, startGovernor, type GovernorLimits } from "./concurrency-search.ts";
-import type { Wire } from "../http/http-client.ts";
+import type { HttpClient } from "../http/http-client.ts";
 import { startLoad, weigh } from "./queue-delay-guard.ts";
 import type { Meter } from "../progress/meter.ts";
 
 /** Samples the transfer while bytes move, runs the concurrency search on each sample, and sets the width of the semaphore. */
-export interface Helm {
+export interface ConcurrencyController {
   /** Starts sampling, because a request is about to be made. */
   wake(): void;
   /**
@@ -32,12 +32,12 @@ const REST_EVERY_MS = 250;
 const MOST_EMPTY_LOOKS = 20;
 
 /** Inputs and outputs of the controller. */
-export interface HelmParts {
+export interface ControllerParts {
   clock: Pick<Clock, "now">;
-  beats: Pick<Beats, "every">;
-  gate: Gate;
+  coalescer: Pick<TimerCoalescer, "every">;
+  semaphore: Semaphore;
   meter: Meter;
-  wire: Pick<Wire, "rttMs" | "measureRtt">;
+  httpClient: Pick<HttpClient, "rttMs" | "measureRtt">;
   /** `smallRamp`: value of `ramp` while all files are small. */
   limits: GovernorLimits & { smallRamp: number };
   /** Returns whether a bandwidth limit bounds the rate at present; then the number of connections does not. */
@@ -49,8 +49,8 @@ export interface HelmParts {
   onTooMany(width: number): void;
 }
 
-export function createHelm(parts: HelmParts): Helm {
-  const { clock, beats, gate, meter, limits } = parts;
+export function createConcurrencyController(parts: ControllerParts): ConcurrencyController {
+  const { clock, coalescer, semaphore, meter, limits } = parts;
   let state = startGovernor(limits, clock.now());
   let stopLooking: (() => void) | null = null;
   let everyMs = LOOK_EVERY_MS;
@@ -72,39 +72,39 @@ export function createHelm(parts: HelmParts): Helm {
     if (stopLooking !== null && ms === everyMs) return;
     stop();
     everyMs = ms;
-    stopLooking = beats.every(ms, look);
+    stopLooking = coalescer.every(ms, look);
   };
   const measure = () => {
     if (isMeasuring || presentRttMs !== null) return;
     isMeasuring = true;
-    void parts.wire.measureRtt().then((ms) => {
+    void parts.httpClient.measureRtt().then((ms) => {
       isMeasuring = false;
       // The answer is dropped when nobody asks for it any more: a later question is about a later moment.
       presentRttMs = state.asksRtt || load.asksRtt ? (ms ?? Infinity) : null;
     });
   };
   const look = () => {
-    emptyLooks = gate.held === 0 ? emptyLooks + 1 : 0;
+    emptyLooks = semaphore.held === 0 ? emptyLooks + 1 : 0;
     if (emptyLooks > MOST_EMPTY_LOOKS) {
       stop();
       return;
     }
-    rttMs = Math.min(rttMs, parts.wire.rttMs() ?? Infinity);
+    rttMs = Math.min(rttMs, parts.httpClient.rttMs() ?? Infinity);
     const sample = {
       at: clock.now(),
       bytes: meter.totalBytes,
-      isHungry: !parts.isHeld() && (gate.waiting > 0 || (expected !== null && expected.count > gate.width)),
+      isHungry: !parts.isHeld() && (semaphore.waiting > 0 || (expected !== null && expected.count > semaphore.width)),
       rttMs: rttMs < Infinity ? rttMs : 0,
       presentRttMs,
       isThrottled,
     };
     isThrottled = false;
     // A small file mostly waits for a round trip: as many connections as fill the link with parts would leave it idle.
-    const isSmall = gate.isAllSmall || gate.waitingSmall >= gate.width || expected?.size === "small";
+    const isSmall = semaphore.isAllSmall || semaphore.waitingSmall >= semaphore.width || expected?.size === "small";
     const ramp = isSmall ? limits.smallRamp : limits.ramp;
     const mostBefore = load.most;
     const answered = state.asksRtt || load.asksRtt ? presentRttMs : null;
-    load = weigh(load, { ...sample, width: gate.held, partBytes: parts.partBytes(), presentRttMs: answered });
+    load = weigh(load, { ...sample, width: semaphore.held, partBytes: parts.partBytes(), presentRttMs: answered });
     state = govern(
       state,
       { ...sample, presentRttMs: answered },
@@ -112,13 +112,13 @@ export function createHelm(parts: HelmParts): Helm {
     );
     if (answered !== null) presentRttMs = null;
     if (state.asksRtt || load.asksRtt) measure();
-    const isBusy = sample.isHungry || gate.held === 0 || state.asksRtt || load.asksRtt;
+    const isBusy = sample.isHungry || semaphore.held === 0 || state.asksRtt || load.asksRtt;
     lookEvery(isBusy ? LOOK_EVERY_MS : REST_EVERY_MS);
-    if (state.width === gate.width) return;
+    if (state.width === semaphore.width) return;
     // Connections are opened first: a request that the semaphore admits needs one at once.
     if (sample.isThrottled) ahead = 0;
     parts.onWidth(Math.max(ahead, state.width));
-    gate.setWidth(state.width);
+    semaphore.setWidth(state.width);
     if (load.most < mostBefore) parts.onTooMany(state.width);
     expected?.open(state.width);
   };
@@ -140,16 +140,16 @@ export function createHelm(parts: HelmParts): Helm {
       // Each of many small files gets its own connection as soon as the link is known to be long. Opening these connections
       // now saves all of them the round trip of the handshake.
       if (next.size === "small") ahead = Math.min(next.count, limits.smallRamp, limits.most);
-      if (ahead > gate.width) parts.onWidth(ahead);
-      open(Math.max(ahead, gate.width));
+      if (ahead > semaphore.width) parts.onWidth(ahead);
+      open(Math.max(ahead, semaphore.width));
       wake();
-      if (parts.wire.rttMs() !== null) look();
+      if (parts.httpClient.rttMs() !== null) look();
     },
     roundTrip: () => {
       if (expected === null) return;
       look();
       // The listener may also act on the new RTT when the width has not changed.
-      expected?.open(gate.width);
+      expected?.open(semaphore.width);
     },
     throttled: () => {
       isThrottled = true;

@@ -46,7 +46,7 @@ function serve(one: Member, most: number): number {
 
 /** Grants the tokens of the last `passedMs` to the parts whose socket cannot pace itself. */
 export function giveBytes(pacer: PacerState, passedMs: number): void {
-  const { members, clock, wire } = pacer;
+  const { members, clock, httpClient } = pacer;
   let together = 0;
   for (const one of members) {
     if (one.socket !== null) continue;
@@ -60,11 +60,11 @@ export function giveBytes(pacer: PacerState, passedMs: number): void {
     one.tokens = gather(one.tokens, { rate: one.pace, passedMs, tickMs: TICK.mostMs });
     together += one.pace;
   }
-  pacer.budget = gather(pacer.budget, { rate: together, passedMs, tickMs: within(TICK, wire.rttMs() ?? 0) });
+  pacer.budget = gather(pacer.budget, { rate: together, passedMs, tickMs: within(TICK, httpClient.rttMs() ?? 0) });
   // The part with the most tokens lags most and goes first. All together get no more than the link carries until the next
   // tick.
   const due = [...members].filter((one) => one.pace < Infinity && one.waiting !== null && one.tokens > 0);
-  const piece = pieceBytes(wire.rttMs() ?? 0);
+  const piece = pieceBytes(httpClient.rttMs() ?? 0);
   for (const one of due.toSorted((a, b) => b.tokens - a.tokens)) {
     if (pacer.budget <= 0) return;
     const bytes = serve(one, Math.max(piece, Math.floor(one.tokens)));

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
-import { createBeats } from "#worker/base/timer-coalescer.ts";
-import { createGate } from "./semaphore.ts";
+import { createTimerCoalescer } from "#worker/base/timer-coalescer.ts";
+import { createSemaphore } from "./semaphore.ts";
 import { createHedges } from "./hedge.ts";
 import { SHED, type Flight } from "./flight.ts";
 
@@ -20,9 +20,15 @@ function createTrial(
   options: { width?: number; mayRepeat?: boolean; isSmall?: boolean; isFull?: boolean; mayShed?: boolean } = {},
 ) {
   const { mayRepeat = true, isSmall = false, isFull = false, mayShed = true } = options;
-  const gate = createGate(options.width ?? 4);
+  const semaphore = createSemaphore(options.width ?? 4);
   const meter = { totalBytes: 0 };
-  const hedges = createHedges({ clock, beats: createBeats(), gate, meter, room: { isFree: () => !isFull } });
+  const hedges = createHedges({
+    clock,
+    coalescer: createTimerCoalescer(),
+    semaphore,
+    meter,
+    room: { isFree: () => !isFull },
+  });
   interface Try {
     name: string;
     isHedge: boolean;
@@ -45,7 +51,7 @@ function createTrial(
           tries.push({ name, ...own, end });
         }),
     };
-    return gate.run({ signal, size: "large" }, () => hedges.run(flight));
+    return semaphore.run({ signal, size: "large" }, () => hedges.run(flight));
   };
   const landSome = async (tookMs: number) => {
     for (let index = 0; index < 3; index++) {
@@ -56,7 +62,7 @@ function createTrial(
     }
     tries.length = 0;
   };
-  return { hedges, gate, meter, fly, tries, landSome };
+  return { hedges, semaphore, meter, fly, tries, landSome };
 }
 
 test("a part that takes far longer than its siblings took is sent a second time, and the faster one counts", async () => {
@@ -229,7 +235,7 @@ test("a small file is sent again on a full link too: it is little, and its packe
 });
 
 test("of too many parts on a slow link those that moved least make room, and the others go on", async () => {
-  const { hedges, gate, fly, tries } = createTrial({ width: 3 });
+  const { hedges, semaphore, fly, tries } = createTrial({ width: 3 });
   const flown = ["most", "some", "least"].map((name) => fly(name));
   await vi.advanceTimersByTimeAsync(100);
   for (const [index, moved] of [50, 20, 10].entries()) tries[index]?.onMoved(moved);
@@ -237,7 +243,7 @@ test("of too many parts on a slow link those that moved least make room, and the
   hedges.shed(1);
   await expect(flown[1]).rejects.toBe(SHED);
   await expect(flown[2]).rejects.toBe(SHED);
-  expect(gate.held).toBe(1);
+  expect(semaphore.held).toBe(1);
   tries[0]?.end("landed");
   expect(await flown[0]).toBe("landed");
   expect(hedges.lengthBytes()).toBeNull();
@@ -254,7 +260,7 @@ test("what may not make room is neither shed nor counted among what would have t
 });
 
 test("a small file that somebody else sends is told to go again when it is late, once, and teaches how long one takes", async () => {
-  const { hedges, gate } = createTrial();
+  const { hedges, semaphore } = createTrial();
   const told: string[] = [];
   const follow = (name: string) =>
     hedges.follow({
@@ -280,7 +286,7 @@ test("a small file that somebody else sends is told to go again when it is late,
   expect(hedges.lengthBytes()).toBe(100);
   hedges.shed(0);
   expect(told.slice(1)).toEqual(["waiting shed"]);
-  expect(gate.held).toBe(0);
+  expect(semaphore.held).toBe(0);
 });
 
 test("parts are looked at half as often once none of them may be begun anew any more", async () => {

@@ -1,11 +1,11 @@
-import type { Beats } from "#worker/base/timer-coalescer.ts";
+import type { TimerCoalescer } from "#worker/base/timer-coalescer.ts";
 import type { Clock } from "#worker/base/clock.ts";
 import { attemptFlight } from "./attempt-flight.ts";
 import type { Flight, Flying } from "./flight.ts";
 import { beginSlowAnew, hedgeLate, LAST_PARTS } from "./late-flights.ts";
 import { createFlightMemory } from "./latency-estimator.ts";
-import type { Gate } from "./semaphore.ts";
-import type { LinkRoom } from "./spare-capacity.ts";
+import type { Semaphore } from "./semaphore.ts";
+import type { SpareCapacity } from "./spare-capacity.ts";
 import type { Meter } from "../progress/meter.ts";
 
 /**
@@ -60,12 +60,12 @@ const LOOK_OFTEN_MS = 125;
 const nothing = () => undefined;
 export function createHedges(parts: {
   clock: Clock;
-  beats: Beats;
-  gate: Gate;
+  coalescer: TimerCoalescer;
+  semaphore: Semaphore;
   meter: Pick<Meter, "totalBytes">;
-  room: LinkRoom;
+  room: SpareCapacity;
 }): Hedges {
-  const { clock, beats, gate, room } = parts;
+  const { clock, coalescer, semaphore, room } = parts;
   const flying = new Set<Flying>();
   /** Number of flights that may be shed, and of small ones. */
   let mayShed = 0;
@@ -78,10 +78,10 @@ export function createHedges(parts: {
     if (!isWatching) return;
     const now = clock.now();
     const isOften = beginSlowAnew(flying, room, now) || small > 0 || flying.size <= LAST_PARTS;
-    beats.after(isOften ? LOOK_OFTEN_MS : LOOK_EVERY_MS, look);
+    coalescer.after(isOften ? LOOK_OFTEN_MS : LOOK_EVERY_MS, look);
     const bytesPerSecond = memory.rateOfLink(now);
-    if (!gate.isEnding || gate.held >= gate.width) return;
-    hedgeLate(flying, { now, bytesPerSecond, memory, gate, room });
+    if (!semaphore.isEnding || semaphore.held >= semaphore.width) return;
+    hedgeLate(flying, { now, bytesPerSecond, memory, semaphore, room });
   };
 
   const enter = (flight: Flying) => {
@@ -90,7 +90,7 @@ export function createHedges(parts: {
     if (flight.isSmall) small++;
     if (isWatching) return;
     isWatching = true;
-    beats.after(LOOK_OFTEN_MS, look);
+    coalescer.after(LOOK_OFTEN_MS, look);
   };
   const leave = (flight: Flying) => {
     if (!flying.delete(flight)) return;
@@ -98,7 +98,7 @@ export function createHedges(parts: {
     if (flight.isSmall) small--;
   };
 
-  const control = { clock, gate, memory, enter, leave };
+  const control = { clock, semaphore, memory, enter, leave };
 
   return {
     lengthBytes: () => {

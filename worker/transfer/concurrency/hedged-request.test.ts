@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createGate } from "./semaphore.ts";
+import { createSemaphore } from "./semaphore.ts";
 import type { Followed } from "./hedge.ts";
 import { TryTwice } from "./hedged-request.ts";
 
@@ -21,7 +21,7 @@ function createTrial() {
     shed: () => undefined,
   };
   const one = new TryTwice<string>(
-    { gate: createGate(4), hedges },
+    { semaphore: createSemaphore(4), hedges },
     {
       signal: new AbortController().signal,
       lengthBytes: 100,

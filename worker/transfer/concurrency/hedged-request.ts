@@ -31,7 +31,7 @@ interface Outcome<T> {
  * thousands of small files.
  */
 export class TryTwice<T> {
-  readonly #engine: Pick<Engine, "gate">;
+  readonly #engine: Pick<Engine, "semaphore">;
   readonly #wanted: ToTryTwice<T>;
   readonly #following: Following;
   readonly #ends: ((fault: Fault) => void)[] = [];
@@ -42,7 +42,7 @@ export class TryTwice<T> {
   #over: Fault | null = null;
   #shownBytes = 0;
 
-  constructor(engine: Pick<Engine, "gate" | "hedges">, wanted: ToTryTwice<T>) {
+  constructor(engine: Pick<Engine, "semaphore" | "hedges">, wanted: ToTryTwice<T>) {
     this.#engine = engine;
     this.#wanted = wanted;
     const { lengthBytes, alikeBytes = lengthBytes, mayRepeat, mayShed } = wanted;
@@ -87,7 +87,7 @@ export class TryTwice<T> {
 
   #tryBeside(): void {
     const { signal } = this.#wanted;
-    void this.#engine.gate.run({ signal, size: "large" }, () => this.#try(true)).catch(() => undefined);
+    void this.#engine.semaphore.run({ signal, size: "large" }, () => this.#try(true)).catch(() => undefined);
   }
 
   async #try(isHedge: boolean): Promise<void> {

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createGate } from "./semaphore.ts";
+import { createSemaphore } from "./semaphore.ts";
 import { createIdleLanes } from "./idle-connection-scheduler.ts";
 
 beforeEach(() => {
@@ -9,16 +9,16 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const hold = (gate: ReturnType<typeof createGate>) => {
+const hold = (semaphore: ReturnType<typeof createSemaphore>) => {
   const held = Promise.withResolvers<undefined>();
-  void gate.run({ signal: new AbortController().signal, size: "large" }, () => held.promise);
+  void semaphore.run({ signal: new AbortController().signal, size: "large" }, () => held.promise);
   return held;
 };
 
 async function isWoken(about: { width: number; wantsMore: boolean }): Promise<boolean> {
-  const gate = createGate(about.width);
-  hold(gate);
-  const idle = createIdleLanes({ gate }, { isOver: () => false, wantsMore: () => about.wantsMore });
+  const semaphore = createSemaphore(about.width);
+  hold(semaphore);
+  const idle = createIdleLanes({ semaphore }, { isOver: () => false, wantsMore: () => about.wantsMore });
   let woken = false;
   void idle.wait().then(() => {
     woken = true;

@@ -19,7 +19,7 @@ export interface IdleLanes {
  * full.
  */
 export function createIdleLanes(
-  engine: Pick<Engine, "gate">,
+  engine: Pick<Engine, "semaphore">,
   about: { isOver(): boolean; wantsMore(): boolean },
 ): IdleLanes {
   const { isOver, wantsMore } = about;
@@ -29,8 +29,8 @@ export function createIdleLanes(
   };
   let timer: NodeJS.Timeout | null = null;
   const look = () => {
-    const { gate } = engine;
-    if (gate.waiting === 0 && (gate.width > gate.held || wantsMore())) wake(1);
+    const { semaphore } = engine;
+    if (semaphore.waiting === 0 && (semaphore.width > semaphore.held || wantsMore())) wake(1);
   };
   return {
     wait: () =>

@@ -1,7 +1,7 @@
 import type { Flying } from "./flight.ts";
 import type { FlightMemory } from "./latency-estimator.ts";
-import type { Gate } from "./semaphore.ts";
-import type { LinkRoom } from "./spare-capacity.ts";
+import type { Semaphore } from "./semaphore.ts";
+import type { SpareCapacity } from "./spare-capacity.ts";
 
 /** A part is late after this factor times the median duration of its siblings, plus `LATE_MS`. */
 const LATE_FACTOR = 2.5;
@@ -25,7 +25,7 @@ const AGAIN_MS = 800;
 const GONE_SHARE = 0.3;
 
 /** Restarts flights that are far slower than the others. Returns whether any flight may still be restarted, now or later. */
-export function beginSlowAnew(flying: ReadonlySet<Flying>, room: LinkRoom, now: number): boolean {
+export function beginSlowAnew(flying: ReadonlySet<Flying>, room: SpareCapacity, now: number): boolean {
   const hasShown = ({ isHedged, startedAt }: Flying) => !isHedged && now - startedAt >= SHOWN_MS;
   const isEarly = ({ movedBytes, lengthBytes }: Flying) => movedBytes < lengthBytes * GONE_SHARE;
   const early: Flying[] = [];
@@ -48,14 +48,14 @@ export function beginSlowAnew(flying: ReadonlySet<Flying>, room: LinkRoom, now: 
  */
 export function hedgeLate(
   flying: ReadonlySet<Flying>,
-  about: { now: number; bytesPerSecond: number; memory: FlightMemory; gate: Gate; room: LinkRoom },
+  about: { now: number; bytesPerSecond: number; memory: FlightMemory; semaphore: Semaphore; room: SpareCapacity },
 ): void {
-  const { now, bytesPerSecond, memory, gate, room } = about;
+  const { now, bytesPerSecond, memory, semaphore, room } = about;
   const seemsFree = flying.size <= LAST_PARTS && bytesPerSecond < memory.bestRate * ROOM_SHARE;
   // Asked in advance: the answer takes round trips, and few are left.
   if (seemsFree) room.isFree();
   let latest: Flying | null = null;
-  let spare = gate.width - gate.held;
+  let spare = semaphore.width - semaphore.held;
   // Caches the last lookup, because nearly all flights have the same length.
   let known: { lengthBytes: number; usual: number | null } = { lengthBytes: -1, usual: null };
   for (const flight of flying) {

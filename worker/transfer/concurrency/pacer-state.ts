@@ -1,5 +1,5 @@
 import type { Clock } from "#worker/base/clock.ts";
-import type { PacedSocket, Wire } from "../http/http-client.ts";
+import type { PacedSocket, HttpClient } from "../http/http-client.ts";
 import type { LinkRate } from "./rate-allocation.ts";
 
 /** One part that is paced. */
@@ -23,7 +23,7 @@ export interface Member {
 /** Dependencies of a pacer. */
 export interface PacerParts {
   clock: Pick<Clock, "now" | "random">;
-  wire: Pick<Wire, "measureRtt" | "rttMs">;
+  httpClient: Pick<HttpClient, "measureRtt" | "rttMs">;
   /** Returns whether no further part waits for one of these to end. */
   isLast(): boolean;
 }

@@ -1,41 +1,41 @@
 import { expect, test } from "vitest";
-import { pacesFor, startLinkRate, steer, type LinkRate, type LinkSample, type Sailing } from "./rate-allocation.ts";
+import { pacesFor, startLinkRate, steer, type LinkRate, type LinkSample, type TailPart } from "./rate-allocation.ts";
 
 const MB = 1_000_000;
-const sailing = (leftBytes: number, rate: number, wasHeld = false): Sailing => ({ leftBytes, rate, wasHeld });
+const tailPart = (leftBytes: number, rate: number, wasHeld = false): TailPart => ({ leftBytes, rate, wasHeld });
 const sum = (numbers: readonly number[]) => numbers.reduce((all, one) => all + one, 0);
 
 test("each gets the rate at which all end together", () => {
-  const all = [sailing(4 * MB, 2 * MB), sailing(2 * MB, 2 * MB), sailing(3 * MB, 3 * MB)];
+  const all = [tailPart(4 * MB, 2 * MB), tailPart(2 * MB, 2 * MB), tailPart(3 * MB, 3 * MB)];
   const paces = pacesFor(all, { bytesPerSecond: 9 * MB, isQueued: true });
   expect(paces).toEqual([4 * MB, 2 * MB, 3 * MB]);
 });
 
 test("who cannot take its share goes as it can, and the others get the rest", () => {
-  const all = [sailing(3 * MB, 1 * MB), sailing(3 * MB, 5 * MB), sailing(3 * MB, 5 * MB)];
+  const all = [tailPart(3 * MB, 1 * MB), tailPart(3 * MB, 5 * MB), tailPart(3 * MB, 5 * MB)];
   const paces = pacesFor(all, { bytesPerSecond: 9 * MB, isQueued: false });
   expect(paces).toEqual([Infinity, 4 * MB, 4 * MB]);
 });
 
 test("behind a queue nobody is unable: the queue is what holds it back", () => {
-  const all = [sailing(3 * MB, 1 * MB), sailing(3 * MB, 5 * MB), sailing(3 * MB, 3 * MB)];
+  const all = [tailPart(3 * MB, 1 * MB), tailPart(3 * MB, 5 * MB), tailPart(3 * MB, 3 * MB)];
   expect(pacesFor(all, { bytesPerSecond: 9 * MB, isQueued: true })).toEqual([3 * MB, 3 * MB, 3 * MB]);
 });
 
 test("who was held says nothing of what it could do", () => {
-  const all = [sailing(3 * MB, 1 * MB, true), sailing(3 * MB, 5 * MB)];
+  const all = [tailPart(3 * MB, 1 * MB, true), tailPart(3 * MB, 5 * MB)];
   expect(pacesFor(all, { bytesPerSecond: 6 * MB, isQueued: false })).toEqual([3 * MB, 3 * MB]);
 });
 
 test("one that is nearly there is not starved, and one that is there needs nothing", () => {
-  const all = [sailing(1_000, MB), sailing(0, 0), sailing(5 * MB, MB, true)];
+  const all = [tailPart(1_000, MB), tailPart(0, 0), tailPart(5 * MB, MB, true)];
   const [almost = 0, there] = pacesFor(all, { bytesPerSecond: 2 * MB, isQueued: true });
   expect(almost).toBe(0.4 * MB);
   expect(there).toBe(Infinity);
 });
 
 test("where nobody can take more, nobody is held", () => {
-  const all = [sailing(3 * MB, MB), sailing(3 * MB, 1.1 * MB)];
+  const all = [tailPart(3 * MB, MB), tailPart(3 * MB, 1.1 * MB)];
   expect(pacesFor(all, { bytesPerSecond: 20 * MB, isQueued: false })).toEqual([Infinity, Infinity]);
   expect(pacesFor([], { bytesPerSecond: MB, isQueued: false })).toEqual([]);
 });

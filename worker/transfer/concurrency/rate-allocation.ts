@@ -6,7 +6,7 @@
  *
  * The functions here are pure: a state and a sample give the next state.
  */
-export interface Sailing {
+export interface TailPart {
   leftBytes: number;
   /** Recent rate, bytes per second. */
   rate: number;
@@ -24,7 +24,7 @@ export const ABLE_SHARE = 0.9;
  * rest of it to the others, unless a queue stands: then the queue limits the part and has to drain first.
  */
 export function pacesFor(
-  all: readonly Sailing[],
+  all: readonly TailPart[],
   about: { bytesPerSecond: number; isQueued: boolean },
 ): readonly number[] {
   const paces = all.map(() => Infinity);
@@ -33,8 +33,8 @@ export function pacesFor(
   let budget = about.bytesPerSecond;
   for (;;) {
     const left = able.reduce((sum, { leftBytes }) => sum + leftBytes, 0);
-    const shareOf = ({ leftBytes }: Sailing) => (leftBytes * budget) / left;
-    const isUnable = (one: Sailing) => !about.isQueued && !one.wasHeld && one.rate < shareOf(one) * ABLE_SHARE;
+    const shareOf = ({ leftBytes }: TailPart) => (leftBytes * budget) / left;
+    const isUnable = (one: TailPart) => !about.isQueued && !one.wasHeld && one.rate < shareOf(one) * ABLE_SHARE;
     const unable = new Set(able.filter(isUnable));
     if (unable.size === 0) {
       for (const one of able) paces[one.index] = Math.max(shareOf(one), least);

@@ -34,7 +34,7 @@ export const reviewEvery = ({ link }: PacerState): RoundTripTime =>
 function probe(pacer: PacerState): void {
   if (pacer.isProbing) return;
   pacer.isProbing = true;
-  void pacer.wire.measureRtt(1).then((ms) => {
+  void pacer.httpClient.measureRtt(1).then((ms) => {
     pacer.isProbing = false;
     pacer.probes = [pacer.probes[1], ms];
   });
@@ -81,8 +81,8 @@ function ask(pacer: PacerState, passedMs: number): { presentRttMs: number; rttMs
 
 /** Compares what moved since the last reviews with what the link carries, and sets the pace of each part. */
 export function review(pacer: PacerState, now: number, passedMs: number): void {
-  const { members, wire } = pacer;
-  const rttMs = wire.rttMs() ?? 0;
+  const { members, httpClient } = pacer;
+  const rttMs = httpClient.rttMs() ?? 0;
   pacer.isClose = pacer.isLast() && members.size >= LEAST_MEMBERS && rttMs >= LEAST_RTT_MS;
   const told = ask(pacer, passedMs);
   const windowMs = within(told === null ? WINDOW : TOLD_WINDOW, rttMs);
@@ -120,12 +120,12 @@ export function review(pacer: PacerState, now: number, passedMs: number): void {
     ...(told ?? { presentRttMs: probed(pacer), rttMs }),
   });
   pacer.link = state;
-  const sailing = [...members].map((one) => {
+  const tailPart = [...members].map((one) => {
     const oneRate = rateOf(one, now);
     const wasHeld = one.socket === null ? one.wasHeld : oneRate >= one.pace * ABLE_SHARE;
     return { leftBytes: Math.max(0, one.lengthBytes - one.movedBytes), rate: oneRate, wasHeld };
   });
-  const paces = bytesPerSecond === Infinity ? [] : pacesFor(sailing, { bytesPerSecond, isQueued });
+  const paces = bytesPerSecond === Infinity ? [] : pacesFor(tailPart, { bytesPerSecond, isQueued });
   for (const [index, one] of [...members].entries()) {
     setPace(one, paces[index] ?? Infinity);
     one.wasHeld = false;

@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
-import { createGate, type Wants } from "./semaphore.ts";
+import { createSemaphore, type Wants } from "./semaphore.ts";
 
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 const { signal } = new AbortController();
 
 /** Work that ends when it is told to. */
-function createWork(gate: ReturnType<typeof createGate>) {
+function createWork(semaphore: ReturnType<typeof createSemaphore>) {
   const order: string[] = [];
   const ends = new Map<string, () => void>();
   const begin = (name: string, size: Wants["size"], own = signal) =>
-    gate.run({ signal: own, size }, async () => {
+    semaphore.run({ signal: own, size }, async () => {
       order.push(name);
       await new Promise<void>((resolve) => ends.set(name, resolve));
     });
@@ -21,27 +21,27 @@ function createWork(gate: ReturnType<typeof createGate>) {
 }
 
 test("lets as many in as it is wide, the others in their order", async () => {
-  const gate = createGate(2);
-  const { order, begin, end } = createWork(gate);
+  const semaphore = createSemaphore(2);
+  const { order, begin, end } = createWork(semaphore);
   const all = ["a", "b", "c", "d"].map((name) => begin(name, "large"));
   await settle();
   expect(order).toEqual(["a", "b"]);
-  expect(gate.waiting).toBe(2);
+  expect(semaphore.waiting).toBe(2);
   await end("b");
   expect(order).toEqual(["a", "b", "c"]);
   for (const name of ["a", "c", "d"]) await end(name);
   await Promise.all(all);
-  expect(gate.held).toBe(0);
+  expect(semaphore.held).toBe(0);
 });
 
 test("lets more in at once when it becomes wider, and nobody new while it is too narrow", async () => {
-  const gate = createGate(1);
-  const { order, begin, end } = createWork(gate);
+  const semaphore = createSemaphore(1);
+  const { order, begin, end } = createWork(semaphore);
   const all = ["a", "b", "c", "d"].map((name) => begin(name, "large"));
-  gate.setWidth(3);
+  semaphore.setWidth(3);
   await settle();
   expect(order).toEqual(["a", "b", "c"]);
-  gate.setWidth(1);
+  semaphore.setWidth(1);
   await end("a");
   await end("b");
   expect(order).toEqual(["a", "b", "c"]);
@@ -52,8 +52,8 @@ test("lets more in at once when it becomes wider, and nobody new while it is too
 });
 
 test("a small file does not wait behind large ones, whatever they hold", async () => {
-  const gate = createGate(2);
-  const { order, begin, end } = createWork(gate);
+  const semaphore = createSemaphore(2);
+  const { order, begin, end } = createWork(semaphore);
   const large = Array.from({ length: 50 }, (_, index) => begin(`large ${index}`, "large"));
   await settle();
   const small = begin("small", "small");
@@ -66,8 +66,8 @@ test("a small file does not wait behind large ones, whatever they hold", async (
 });
 
 test("thousands of small files do not keep a large one from moving", async () => {
-  const gate = createGate(4);
-  const { order, begin, end } = createWork(gate);
+  const semaphore = createSemaphore(4);
+  const { order, begin, end } = createWork(semaphore);
   const small = Array.from({ length: 100 }, (_, index) => begin(`small ${index}`, "small"));
   const large = begin("large", "large");
   await settle();
@@ -81,8 +81,8 @@ test("thousands of small files do not keep a large one from moving", async () =>
 });
 
 test("who gives up while waiting leaves the line", async () => {
-  const gate = createGate(1);
-  const { order, begin, end } = createWork(gate);
+  const semaphore = createSemaphore(1);
+  const { order, begin, end } = createWork(semaphore);
   const first = begin("first", "large");
   const stop = new AbortController();
   const second = begin("second", "large", stop.signal);
@@ -97,13 +97,13 @@ test("who gives up while waiting leaves the line", async () => {
 });
 
 test("while more is to come nothing is the last, however few wait", async () => {
-  const gate = createGate(2);
-  expect(gate.isEnding).toBe(true);
-  const [first, second] = [gate.expectMore(), gate.expectMore()];
+  const semaphore = createSemaphore(2);
+  expect(semaphore.isEnding).toBe(true);
+  const [first, second] = [semaphore.expectMore(), semaphore.expectMore()];
   first();
   // Said twice it counts once.
   first();
-  expect(gate.isEnding).toBe(false);
+  expect(semaphore.isEnding).toBe(false);
   second();
-  expect(gate.isEnding).toBe(true);
+  expect(semaphore.isEnding).toBe(true);
 });

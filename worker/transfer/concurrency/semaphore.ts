@@ -6,7 +6,7 @@ import { whenAborted } from "#worker/base/when-aborted.ts";
  * room again. Small files (a single part) have their own queue. They alternate with the parts of large files, and two of them
  * always get in. So a file of 5 kB never waits behind one of 50 GB.
  */
-export interface Gate {
+export interface Semaphore {
   run<T>(wants: Wants, work: () => Promise<T>): Promise<T>;
   setWidth(width: number): void;
   /** Sets the listener that is called at the start of each `run`. */
@@ -44,7 +44,7 @@ interface Line {
   waiting: Set<() => void>;
 }
 
-export function createGate(initial: number): Gate {
+export function createSemaphore(initial: number): Semaphore {
   let width = initial;
   const lines: Record<Wants["size"], Line> = {
     small: { held: 0, waiting: new Set() },

@@ -1,14 +1,14 @@
 import { expect, test } from "vitest";
-import { createLinkRoom } from "./spare-capacity.ts";
+import { createSpareCapacity } from "./spare-capacity.ts";
 
 const settled = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** A link whose next handshake takes what `link.presentMs` says, and a clock that is moved by hand. */
 function openTrial(presentMs: number | null, leastMs: number | null = 100) {
   const link = { presentMs, handshakes: 0, now: 0, isDriven: false };
-  const room = createLinkRoom({
+  const room = createSpareCapacity({
     clock: { now: () => link.now },
-    wire: {
+    httpClient: {
       rttMs: () => leastMs,
       measureRtt: () => {
         link.handshakes++;

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createConvoy, type Convoy, type Place } from "./tail-pacer.ts";
+import { createTailPacer, type TailPacer, type Place } from "./tail-pacer.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
@@ -53,9 +53,9 @@ async function sail(line: Line, windows: readonly number[]): Promise<Sailed> {
   let drivenMs = 0;
   const askedAt: number[] = [];
   const rttMs = () => leastRttMs + (queue / carries) * 1000;
-  const convoy: Convoy = createConvoy({
+  const tailPacer: TailPacer = createTailPacer({
     clock,
-    wire: {
+    httpClient: {
       rttMs: () => leastRttMs,
       measureRtt: () => {
         handshakes++;
@@ -73,7 +73,7 @@ async function sail(line: Line, windows: readonly number[]): Promise<Sailed> {
     goneBefore: at * 1_000,
     isAsking: false,
     endMs: 0,
-    place: convoy.join(PART_BYTES),
+    place: tailPacer.join(PART_BYTES),
   }));
   const startedAt = performance.now();
   if (isPaced) {
@@ -124,7 +124,7 @@ async function sail(line: Line, windows: readonly number[]): Promise<Sailed> {
     }
     if (!isStill) queue = Math.max(0, queue + into - (carries * STEP_MS) / 1000);
     const before = ships.reduce((sum, { given }) => sum + given, 0);
-    if (convoy.isDriving) drivenMs += STEP_MS;
+    if (tailPacer.isDriving) drivenMs += STEP_MS;
     await vi.advanceTimersByTimeAsync(STEP_MS);
     const given = ships.reduce((sum, ship) => sum + ship.given, 0) - before;
     if (performance.now() - startedAt > 7_000) {
@@ -229,12 +229,12 @@ test.each([
 
 /** Ten that take what they get until each of them has to wait. */
 async function waiting(presentRttMs: number) {
-  const convoy = createConvoy({
+  const tailPacer = createTailPacer({
     clock,
-    wire: { rttMs: () => 100, measureRtt: () => Promise.resolve(presentRttMs) },
+    httpClient: { rttMs: () => 100, measureRtt: () => Promise.resolve(presentRttMs) },
     isLast: () => true,
   });
-  const places: Place[] = Array.from({ length: 10 }, () => convoy.join(100_000_000));
+  const places: Place[] = Array.from({ length: 10 }, () => tailPacer.join(100_000_000));
   const calls = places.map(() => 0);
   const asleep = new Set<number>();
   /** Takes until there is nothing more. */

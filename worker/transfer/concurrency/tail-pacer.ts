@@ -4,7 +4,7 @@ import { newPacerState, setPace, within, type Member, type PacerParts } from "./
 import { review, reviewEvery } from "./review-paces.ts";
 
 /** Paces the last parts of an upload so that they arrive together: see `rate-allocation.ts`. */
-export interface Convoy {
+export interface TailPacer {
   /** Adds a part that begins to be sent. */
   join(lengthBytes: number): Place;
   /** Whether the parts are paced at the link's capacity: then the link is full although no queue stands. */
@@ -28,15 +28,15 @@ export interface Place {
  * Creates a pacer. `review-paces.ts` sets the paces of its parts, `grant-bytes.ts` grants bytes to those whose socket cannot
  * pace itself.
  */
-export function createConvoy(parts: PacerParts): Convoy {
+export function createTailPacer(parts: PacerParts): TailPacer {
   const pacer = newPacerState(parts);
-  const { clock, wire, members } = pacer;
+  const { clock, httpClient, members } = pacer;
   const tick = () => {
     const now = clock.now();
     pacer.timer = null;
     if (members.size === 0) return;
     const sinceReviewMs = now - pacer.reviewedAt;
-    const isToReview = sinceReviewMs >= within(reviewEvery(pacer), wire.rttMs() ?? 0);
+    const isToReview = sinceReviewMs >= within(reviewEvery(pacer), httpClient.rttMs() ?? 0);
     if (isToReview) {
       pacer.reviewedAt = now;
       review(pacer, now, sinceReviewMs);
@@ -50,7 +50,7 @@ export function createConvoy(parts: PacerParts): Convoy {
   };
   const isCounting = () => pacer.isClose && [...members].some(({ socket }) => socket === null);
   const sleep = () => {
-    pacer.timer = setTimeout(tick, within(isCounting() ? TICK : reviewEvery(pacer), wire.rttMs() ?? 0)).unref();
+    pacer.timer = setTimeout(tick, within(isCounting() ? TICK : reviewEvery(pacer), httpClient.rttMs() ?? 0)).unref();
   };
   return {
     get isDriving() {

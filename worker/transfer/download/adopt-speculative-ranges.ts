@@ -34,7 +34,7 @@ export function adoptRanges(engine: Engine, job: Receiving, queue: SpanQueue<Pie
     if (quoteEtag(headers["etag"]?.trim() ?? "") !== quoteEtag(etag)) {
       throw new Fault("OBJECT_CHANGED", { op: "GetObject", subject: key });
     }
-    job.pins.check(first, headers);
+    job.etagGuard.check(first, headers);
   };
   for (const range of job.early.take(key, check)) {
     const spans: PieceSpan[] = [];

@@ -7,7 +7,7 @@ import { quoteEtag } from "#storage/answers/check-range.ts";
  * date of each answer with those known before. A store may report another ETag in a HEAD or a listing than in a GET. Between
  * GETs the ETags agree, or the object has changed.
  */
-export interface Pins {
+export interface EtagGuard {
   /** @throws Fault OBJECT_CHANGED when the answer is of another version than the answers before. */
   check(object: PinnedObject, headers: HttpAnswer["headers"]): void;
 }
@@ -30,7 +30,7 @@ interface Version {
 /** Dates in headers have whole seconds, those in listings may not, and one of the two may have been rounded up. */
 const SAME_DATE_MS = 1_000;
 
-export function createPins(): Pins {
+export function createEtagGuard(): EtagGuard {
   const versions = new Map<string, Version>();
   return {
     check: (object, headers) => {

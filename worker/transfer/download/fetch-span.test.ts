@@ -5,7 +5,7 @@ import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { systemClock } from "#worker/base/clock.ts";
 import { callStore } from "../engine.ts";
 import { fetchSpan } from "./fetch-span.ts";
-import { createPins } from "./etag-guard.ts";
+import { createEtagGuard } from "./etag-guard.ts";
 import type { Receiving } from "./receive-job.ts";
 import type { Piece } from "./piece.ts";
 import { createPatience } from "../store-session/retry.ts";
@@ -47,7 +47,7 @@ async function fetchAll(engine = store.engine()) {
     pieces: [piece],
     signal,
     patience: createPatience(systemClock),
-    pins: createPins(),
+    etagGuard: createEtagGuard(),
     onMoved: () => undefined,
     onPiece: () => undefined,
     onDone: () => Promise.resolve(),
@@ -91,12 +91,12 @@ test("who is still without an answer has none, and is not silent, although an ea
 test("what a connection rests for a limit is no silence", async () => {
   const engine = store.engine({ limit: 2_000_000 });
   await fetchAll(engine);
-  expect(engine.silences.longestMs()).toBe(0);
+  expect(engine.stallHistory.longestMs()).toBe(0);
 });
 
 test("how long a connection was silent before it went on is remembered", async () => {
   await store.arm({ op: "GetObject", times: 1, action: { kind: "delay", ms: 600 } });
   const { engine } = await fetchAll();
-  expect(engine.silences.longestMs()).toBeGreaterThan(300);
-  expect(engine.silences.longestMs()).toBeLessThan(2_900);
+  expect(engine.stallHistory.longestMs()).toBeGreaterThan(300);
+  expect(engine.stallHistory.longestMs()).toBeLessThan(2_900);
 });

@@ -90,13 +90,13 @@ async function fetchRest(engine: Engine, job: Receiving, about: { span: PieceSpa
       span.answeredAt = clock.now();
       checkRange(answer, { offset, length, etag: operation.etag, subject: piece.key });
       // A piece with a checksum is verified by that instead.
-      if (operation.etag === null && piece.crc32 === null) job.pins.check(piece, answer.headers);
+      if (operation.etag === null && piece.crc32 === null) job.etagGuard.check(piece, answer.headers);
     },
     bytes: (chunk, leftBytes) => {
       if (opening === null) take(chunk.subarray(0, Math.max(0, leftOf(span))));
       else opening(chunk);
       const now = clock.now();
-      engine.silences.ended(now - span.movedAt);
+      engine.stallHistory.ended(now - span.movedAt);
       span.movedAt = now;
       engine.meter.add(chunk.length);
       job.patience.progressed();

@@ -1,7 +1,7 @@
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { PartState } from "../progress/transfer-progress.ts";
 import type { Patience } from "../store-session/retry.ts";
-import type { Pins } from "./etag-guard.ts";
+import type { EtagGuard } from "./etag-guard.ts";
 import type { Piece } from "./piece.ts";
 import type { KnownSpan, Span } from "./span.ts";
 import type { EarlyRanges } from "./speculative-ranges.ts";
@@ -35,4 +35,4 @@ export interface ReceiveJob {
 export type PieceSpan = Span<Piece>;
 
 /** A job with the guard that holds its answers to one version of each object. */
-export type Receiving = ReceiveJob & { pins: Pins };
+export type Receiving = ReceiveJob & { etagGuard: EtagGuard };

@@ -6,7 +6,7 @@ import type { Engine } from "../engine.ts";
 import { fetchSpan } from "./fetch-span.ts";
 import { MOST_LANES } from "#worker/base/for-each.ts";
 import { createIdleLanes } from "../concurrency/idle-connection-scheduler.ts";
-import { createPins } from "./etag-guard.ts";
+import { createEtagGuard } from "./etag-guard.ts";
 import { signAhead } from "../store-session/sign-ahead.ts";
 import { createSpanQueue, MOST_MISMATCHES, type SpanQueue } from "./range-scheduler.ts";
 import { leftOf } from "./span.ts";
@@ -28,7 +28,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   if (wanted.pieces.length === 0) return;
   const stop = new AbortController();
   const signal = AbortSignal.any([wanted.signal, stop.signal]);
-  const job: Receiving = { ...wanted, signal, pins: createPins() };
+  const job: Receiving = { ...wanted, signal, etagGuard: createEtagGuard() };
   const queue = createSpanQueue(job.pieces, job.known);
   const bytes = job.pieces.reduce((sum, piece) => sum + piece.length, 0);
   const size = job.pieces.length === 1 && bytes <= SMALL_BYTES ? "small" : "large";
@@ -48,8 +48,8 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   };
   const giving = () => ({
     now: engine.retrier.clock.now(),
-    rttMs: engine.wire.rttMs() ?? 0,
-    silentMs: engine.silences.longestMs(),
+    rttMs: engine.httpClient.rttMs() ?? 0,
+    silentMs: engine.stallHistory.longestMs(),
     hasRoom: engine.room.isFree,
   });
   const idle = createIdleLanes(engine, {
@@ -68,13 +68,13 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
   const lane = async () => {
     while (!isOver()) {
       try {
-        const worked = await engine.gate.run({ signal: inLine, size }, async () => {
+        const worked = await engine.semaphore.run({ signal: inLine, size }, async () => {
           if (failures.length > 0) return null;
           const span = queue.take({
             ...giving(),
-            width: engine.gate.width,
+            width: engine.semaphore.width,
             isHeld: engine.limiter.isHolding,
-            isGrown: engine.wire.grown > starting,
+            isGrown: engine.httpClient.grown > starting,
           });
           if (span === null) return null;
           // Counts this span until it has its connection, so that no other lane counts on the same connection.
@@ -105,7 +105,7 @@ export async function receivePieces(engine: Engine, wanted: ReceiveJob): Promise
       await followRange(engine, job, one);
       for (const span of one.spans) {
         if (leftOf(span) > 0) {
-          await engine.gate.run({ signal: job.signal, size }, () => fetchSpan(engine, job, span));
+          await engine.semaphore.run({ signal: job.signal, size }, () => fetchSpan(engine, job, span));
         }
         await settled(span);
       }

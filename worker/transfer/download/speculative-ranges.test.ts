@@ -89,7 +89,7 @@ test("what was asked for early is asked for once, and fills the file whatever it
   expect(fetched.content.equals(content)).toBe(true);
   expect(fetched).toMatchObject({ retries: [], movedBytes: content.length });
   expect(sumOf(await gets())).toBe(1);
-  expect(engine.gate.held).toBe(0);
+  expect(engine.semaphore.held).toBe(0);
 });
 
 test("ranges behind the end of the object harm nothing", async () => {
@@ -138,29 +138,29 @@ describe("one trouble each, and the file is still right", () => {
     const fetched = await fetchTo(engine, { pieces: cut(content, { key, etag, pieceBytes: 3 * MIB }), early });
     expect(fetched.content.equals(content)).toBe(true);
     expect(fetched.movedBytes).toBe(content.length);
-    expect(engine.gate.held).toBe(0);
+    expect(engine.semaphore.held).toBe(0);
   });
 });
 
 test("what nobody takes ends, and holds no connection", async () => {
   const { engine, early } = await openObject(randomBytes(9 * MIB));
   early.begin(3);
-  while (engine.wire.open < 3) await systemClock.sleep(5);
-  expect(engine.gate.held).toBe(3);
+  while (engine.httpClient.open < 3) await systemClock.sleep(5);
+  expect(engine.semaphore.held).toBe(3);
   early.drop();
-  while (engine.gate.held > 0) await systemClock.sleep(5);
+  while (engine.semaphore.held > 0) await systemClock.sleep(5);
   early.begin(3);
-  expect(engine.gate.held).toBe(0);
+  expect(engine.semaphore.held).toBe(0);
 });
 
 test("what nobody has taken yet makes room for what comes first when a store wants fewer at a time", async () => {
   const content = randomBytes(30 * MIB);
   const { key, engine, early } = await openObject(content, 6);
   early.begin(6);
-  while (engine.wire.open < 6) await systemClock.sleep(5);
+  while (engine.httpClient.open < 6) await systemClock.sleep(5);
   // As after a refusal: fewer connections than are held.
-  engine.wire.setConnections(3);
-  engine.gate.setWidth(2);
+  engine.httpClient.setConnections(3);
+  engine.semaphore.setWidth(2);
   const operation = { op: "head", key } as const;
   expect(await callStore(engine, { operation, signal }, ({ status }) => status)).toBe(200);
   expect(early.take(key, () => undefined)).toEqual([]);
@@ -172,9 +172,9 @@ test("a download that fails does not wait for what was asked for early", async (
   // They would not end before the test does.
   await store.arm({ op: "GetObject", times: 5, action: { kind: "stall", side: "response", afterBytes: 100_000 } });
   early.begin(5);
-  while (engine.wire.open < 5) await systemClock.sleep(5);
+  while (engine.httpClient.open < 5) await systemClock.sleep(5);
   await store.arm({ op: "GetObject", times: 50, action: { kind: "error", status: 403, code: "AccessDenied" } });
   const pieces = cut(content, { key, etag, pieceBytes: 3 * MIB });
   await expect(fetchTo(engine, { pieces, early })).rejects.toMatchObject({ code: "ACCESS_DENIED" });
-  expect(engine.gate.held).toBe(0);
+  expect(engine.semaphore.held).toBe(0);
 });

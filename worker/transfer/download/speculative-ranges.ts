@@ -56,7 +56,7 @@ export function createEarlyRanges(engine: Engine, about: { key: string; signal: 
     begin: (count) => {
       if (ranges !== null) return;
       ranges = Array.from({ length: count }, (_, index) => askFor(engine, { ...about, from: index * RANGE_BYTES }));
-      forget = engine.gate.onTooWide(drop);
+      forget = engine.semaphore.onTooWide(drop);
     },
     take: (key, check) => {
       if (key !== about.key) drop();
@@ -99,7 +99,7 @@ function askFor(engine: Engine, about: { key: string; from: number; signal: Abor
   };
   // All ranges share one signature, because the Range header is not signed.
   const operation = { op: "get", key, offset: 0, length: RANGE_BYTES, etag: null } as const;
-  const done = engine.gate
+  const done = engine.semaphore
     .run({ signal, size: "large" }, () =>
       fetchRange(engine, { operation, offset: from, length: RANGE_BYTES, signal, sink }),
     )

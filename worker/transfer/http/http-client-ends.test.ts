@@ -11,7 +11,7 @@ import {
   put,
   slowly,
   upload,
-  wire,
+  httpClient,
 } from "#worker/testing/http-client-tester.ts";
 import type { Sink, UploadBody } from "./http-client.ts";
 
@@ -27,14 +27,14 @@ describe("an abort", () => {
 
   it("before the start sends nothing", async () => {
     const server = await answering(OK);
-    expect(await codeOf(wire().send(get(server.url, { signal: AbortSignal.abort(reason) })))).toBe("EPOCH_OVER");
+    expect(await codeOf(httpClient().send(get(server.url, { signal: AbortSignal.abort(reason) })))).toBe("EPOCH_OVER");
     expect(server.connections).toBe(0);
   });
 
   it("without a fault as its reason is a cancelled request", async () => {
     const server = await silent();
     const aborting = new AbortController();
-    const sending = codeOf(wire().send(get(server.url, { signal: aborting.signal })));
+    const sending = codeOf(httpClient().send(get(server.url, { signal: aborting.signal })));
     aborting.abort();
     expect(await sending).toBe("CANCELLED");
   });
@@ -48,7 +48,7 @@ describe("an abort", () => {
       aborting.abort(reason);
       link.socket.resume();
     });
-    const one = wire();
+    const one = httpClient();
     const body = upload(randomBytes(30_000_000));
     expect(await codeOf(one.send(put(server.url, body, { signal: aborting.signal })))).toBe("EPOCH_OVER");
     expect(one.open).toBe(0);
@@ -64,7 +64,7 @@ describe("an abort", () => {
       await link.write(bytes.subarray(0, 400_000));
       await never();
     });
-    const one = wire();
+    const one = httpClient();
     for (const outcome of [undefined, never()]) {
       const aborting = new AbortController();
       const sink: Sink = {
@@ -89,7 +89,7 @@ describe("an abort", () => {
         await link.write(OK);
       }
     });
-    const one = wire({ connections: 1 });
+    const one = httpClient({ connections: 1 });
     const first = one.send(get(server.url));
     const aborting = new AbortController();
     const second = codeOf(one.send(get(server.url, { signal: aborting.signal })));
@@ -111,7 +111,7 @@ describe("a sink", () => {
       await link.write(bytes);
       await never();
     });
-    const one = wire();
+    const one = httpClient();
     let got = 0;
     const sink: Sink = {
       head: () => undefined,
@@ -133,7 +133,7 @@ describe("a sink", () => {
       await link.write("HTTP/1.1 200 OK\r\nContent-Length: 900000\r\n\r\n");
       await link.write(bytes);
     });
-    const one = wire();
+    const one = httpClient();
     for (const fail of [
       () => {
         throw new Fault("NO_SPACE");
@@ -153,7 +153,7 @@ describe("a sink", () => {
       await link.write(bytes);
     });
     const sink = collect();
-    await wire().fetch({ ...get(server.url), sink: slowly(sink) });
+    await httpClient().fetch({ ...get(server.url), sink: slowly(sink) });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
   });
 
@@ -165,7 +165,7 @@ describe("a sink", () => {
       link.socket.end();
     });
     const sink = collect();
-    await wire().fetch({ ...get(server.url), sink: slowly(sink) });
+    await httpClient().fetch({ ...get(server.url), sink: slowly(sink) });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
   });
 });
@@ -173,7 +173,7 @@ describe("a sink", () => {
 describe("a body", () => {
   it("whose source fails ends the request with its fault", async () => {
     const server = await silent();
-    const one = wire();
+    const one = httpClient();
     for (const fail of [
       () => {
         throw new Fault("SOURCE_CHANGED");
@@ -190,7 +190,7 @@ describe("a body", () => {
   it.each([0, -1, 1e9])("that claims to have read %i bytes is refused", async (count) => {
     const server = await silent();
     const body: UploadBody = { ...upload(bytes), read: () => count };
-    expect(await codeOf(wire().send(put(server.url, body)))).toBe("INTERNAL");
+    expect(await codeOf(httpClient().send(put(server.url, body)))).toBe("INTERNAL");
   });
 
   it("may be empty, small or large, in memory or not", async () => {
@@ -203,7 +203,7 @@ describe("a body", () => {
         await link.write(OK);
       }
     });
-    const one = wire();
+    const one = httpClient();
     const sizes = [0, 1, 65_536, 65_537, 900_000];
     for (const size of sizes) {
       await one.send(put(server.url, bytes.subarray(0, size)));

@@ -1,6 +1,16 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it, vi } from "vitest";
-import { answering, codeOf, collect, get, OK, peer, put, upload, wire } from "#worker/testing/http-client-tester.ts";
+import {
+  answering,
+  codeOf,
+  collect,
+  get,
+  OK,
+  peer,
+  put,
+  upload,
+  httpClient,
+} from "#worker/testing/http-client-tester.ts";
 import type { Sink, UploadBody } from "./http-client.ts";
 
 const SHORT_MS = 80;
@@ -20,7 +30,7 @@ describe("a connection that the store closed while it was idle", () => {
       if (link.nth === 1 && (await link.head()) !== null) link.socket.resetAndDestroy();
       else if ((await link.request()) !== null) await link.write(OK);
     });
-    const one = wire();
+    const one = httpClient();
     await one.send(get(server.url));
     const body = upload(bytes);
     expect((await one.send(put(server.url, body))).status).toBe(200);
@@ -35,7 +45,7 @@ describe("a connection that the store closed while it was idle", () => {
       if (link.nth === 1) await link.write(OK);
       if (link.nth > 1 || (await link.request()) !== null) link.socket.destroy();
     });
-    const one = wire();
+    const one = httpClient();
     await one.send(get(server.url));
     expect(await codeOf(one.send(get(server.url)))).toBe("LINK_DOWN");
     expect(server.connections).toBe(2);
@@ -49,7 +59,7 @@ describe("a connection that the store closed while it was idle", () => {
       await link.write("HTTP/1.1 2");
       link.socket.destroy();
     });
-    const one = wire();
+    const one = httpClient();
     await one.send(get(server.url));
     expect(await codeOf(one.send(get(server.url)))).toBe("LINK_DOWN");
     expect(server.connections).toBe(1);
@@ -61,7 +71,7 @@ describe("a connection that the store closed while it was idle", () => {
       await link.write(OK);
       link.socket.end();
     });
-    const one = wire();
+    const one = httpClient();
     await one.send(get(server.url));
     await vi.waitFor(() => expect(one.open).toBe(0), 20_000);
     expect((await one.send(get(server.url))).status).toBe(200);
@@ -74,7 +84,7 @@ describe("a connection that the store closed while it was idle", () => {
       if (link.nth === 1 && (await link.head()) !== null) link.socket.destroy();
       else if ((await link.request()) !== null) await link.write(OK);
     });
-    const one = wire();
+    const one = httpClient();
     await one.send(get(server.url));
     const body = upload(bytes);
     const plain = body.read.bind(body);
@@ -100,14 +110,14 @@ describe("a new connection", () => {
       await link.request();
       link.socket.destroy();
     });
-    expect(await codeOf(wire().send(put(server.url, upload(bytes))))).toBe("LINK_DOWN");
+    expect(await codeOf(httpClient().send(put(server.url, upload(bytes))))).toBe("LINK_DOWN");
     expect(server.connections).toBe(1);
   });
 
   it("that nobody accepts is a lost link", async () => {
     const server = await answering(OK);
     await server.close();
-    const one = wire();
+    const one = httpClient();
     expect(await codeOf(one.send(get(server.url)))).toBe("LINK_DOWN");
     expect(one.open).toBe(0);
   });
@@ -115,13 +125,13 @@ describe("a new connection", () => {
   it("that is not made in time is a lost link", async () => {
     // Takes the connection and never says a word of TLS.
     const server = await silent();
-    const one = wire({ connectMs: SHORT_MS });
+    const one = httpClient({ connectMs: SHORT_MS });
     expect(await codeOf(one.send(get(server.url.replace("http:", "https:"))))).toBe("LINK_DOWN");
     expect(one.open).toBe(0);
   });
 
   it("to a name that does not exist says so", async () => {
-    const code = await codeOf(wire().send(get("http://tidemark.invalid/")));
+    const code = await codeOf(httpClient().send(get("http://tidemark.invalid/")));
     expect(code).toBe("NAME_NOT_RESOLVED");
   });
 });
@@ -136,7 +146,7 @@ describe("an answer that comes while the body is still going out", () => {
 
   it("ends the upload and is read, and the connection is not used again", async () => {
     const server = await early("HTTP/1.1 403 Forbidden\r\nContent-Length: 7\r\n\r\n<Error>");
-    const one = wire();
+    const one = httpClient();
     const body = upload(randomBytes(30_000_000));
     const answer = await one.send(put(server.url, body));
     expect(answer.status).toBe(403);
@@ -148,13 +158,13 @@ describe("an answer that comes while the body is still going out", () => {
 
   it("is never believed when it speaks of success", async () => {
     const server = await early(OK);
-    expect(await codeOf(wire().send(put(server.url, upload(randomBytes(30_000_000)))))).toBe("UNEXPECTED_ANSWER");
+    expect(await codeOf(httpClient().send(put(server.url, upload(randomBytes(30_000_000)))))).toBe("UNEXPECTED_ANSWER");
   });
 
   it("may itself not last for ever, even while the body is being read", async () => {
     const server = await early("HTTP/1.1 503 Slow Down\r\nContent-Length: 7\r\n\r\n<E");
     const body: UploadBody = { ...upload(bytes), read: never };
-    const one = wire({ idleMs: SHORT_MS });
+    const one = httpClient({ idleMs: SHORT_MS });
     const sent = upload(bytes);
     let turn = 0;
     body.read = (into, at, arePassed) => (turn++ === 0 ? sent.read(into, at, arePassed) : never());
@@ -165,7 +175,7 @@ describe("an answer that comes while the body is still going out", () => {
 describe("silence", () => {
   it("instead of an answer is a stall", async () => {
     const server = await silent();
-    const one = wire({ idleMs: SHORT_MS });
+    const one = httpClient({ idleMs: SHORT_MS });
     expect(await codeOf(one.send(get(server.url)))).toBe("STALLED");
     expect(one.open).toBe(0);
   });
@@ -177,7 +187,7 @@ describe("silence", () => {
       await link.write(bytes.subarray(0, 400_000));
       await never();
     });
-    const one = wire({ idleMs: SHORT_MS });
+    const one = httpClient({ idleMs: SHORT_MS });
     const sink = collect();
     expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("STALLED");
     expect(sink.bytesOf().equals(bytes.subarray(0, 400_000))).toBe(true);
@@ -189,7 +199,7 @@ describe("silence", () => {
       await link.head();
       await never();
     });
-    const one = wire({ idleMs: SHORT_MS });
+    const one = httpClient({ idleMs: SHORT_MS });
     expect(await codeOf(one.send(put(server.url, upload(randomBytes(30_000_000)))))).toBe("STALLED");
     await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
   });
@@ -201,7 +211,7 @@ describe("silence", () => {
       await link.write(bytes);
     });
     const dead = await silent();
-    const one = wire({ idleMs: SHORT_MS });
+    const one = httpClient({ idleMs: SHORT_MS });
     // Lasts as long as the watchdog needs to bite somebody else.
     const stalled = codeOf(one.send(get(dead.url)));
     const sink = collect();
@@ -221,7 +231,7 @@ describe("silence", () => {
   it("while the body is being read is not the network's", async () => {
     const server = await answering(OK);
     const dead = await silent();
-    const one = wire({ idleMs: SHORT_MS });
+    const one = httpClient({ idleMs: SHORT_MS });
     const stalled = codeOf(one.send(get(dead.url)));
     const body = upload(bytes);
     const plain = body.read.bind(body);
@@ -249,7 +259,7 @@ describe("silence", () => {
       await asked;
       await link.write(OK);
     });
-    const answered = wire({ idleMs: 5_000, now }).send(get(server.url));
+    const answered = httpClient({ idleMs: 5_000, now }).send(get(server.url));
     await vi.waitFor(() => expect(looks).toBeGreaterThan(8), { timeout: 8_000 });
     answer();
     expect((await answered).status).toBe(200);

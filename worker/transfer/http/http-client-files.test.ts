@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { PacedSocket, UploadBody } from "./exchange.ts";
-import { codeOf, keeping, OK, peer, put, wire as wireWith } from "#worker/testing/http-client-tester.ts";
+import { codeOf, keeping, OK, peer, put, httpClient as httpClientWith } from "#worker/testing/http-client-tester.ts";
 
 /** Bodies that lie in files, and go from there to the socket where that is possible. */
 const releasers: (() => void)[] = [];
@@ -15,7 +15,7 @@ afterEach(() => {
 
 /** However busy the machine is. */
 const quick = { isQuick: () => true, took: () => undefined };
-const wire = (options: Parameters<typeof wireWith>[0] = {}) => wireWith({ disk: quick, ...options });
+const httpClient = (options: Parameters<typeof httpClientWith>[0] = {}) => httpClientWith({ disk: quick, ...options });
 
 const bytes = randomBytes(40_000_000);
 const SHORT_MS = 300;
@@ -65,7 +65,7 @@ function bodyOf(about: {
 
 test("a part of a file arrives as it lies there, unread, one part after the other on one connection", async () => {
   const { server, kept } = await keeping();
-  const one = wire();
+  const one = httpClient();
   const parts = [
     bodyOf({ offset: 0, lengthBytes: 20_000_001 }),
     bodyOf({ offset: 20_000_001, lengthBytes: 1_000_000 }),
@@ -83,7 +83,7 @@ test("a part of a file arrives as it lies there, unread, one part after the othe
 test("without the calls of the system it is read, and arrives all the same", async () => {
   const { server, kept } = await keeping();
   const part = bodyOf({ offset: 7, lengthBytes: 5_000_000 });
-  expect((await wire({ calls: null }).send(put(server.url, part))).status).toBe(200);
+  expect((await httpClient({ calls: null }).send(put(server.url, part))).status).toBe(200);
   expect(kept[0]?.equals(bytes.subarray(7, 5_000_007))).toBe(true);
   expect(part.readBytes).toBe(5_000_000);
   expect(part.sockets).toEqual([]);
@@ -95,7 +95,7 @@ test("what keeps everybody waiting is read by another thread from then on, and g
   let slow = 0;
   const took: number[] = [];
   const disk = { isQuick: () => slow-- <= 0, took: (ms: number) => void (took.push(ms) === 2 && (slow = 3)) };
-  await wire({ disk }).send(put(server.url, part));
+  await httpClient({ disk }).send(put(server.url, part));
   expect(kept[0]?.equals(bytes.subarray(0, 9_000_000))).toBe(true);
   expect(part.readBytes).toBeGreaterThan(0);
   expect(part.readBytes).toBeLessThan(3_000_000);
@@ -110,7 +110,7 @@ test("no more goes at a time than may pass, at once or later", async () => {
     return ++asked % 2 === 0 ? count : new Promise<number>((resolve) => setImmediate(() => resolve(count)));
   };
   const part = bodyOf({ offset: 0, lengthBytes: 500_000, pass });
-  await wire().send(put(server.url, part));
+  await httpClient().send(put(server.url, part));
   expect(kept[0]?.equals(bytes.subarray(0, 500_000))).toBe(true);
   expect(asked).toBe(50);
   expect(part.readBytes).toBe(0);
@@ -128,7 +128,7 @@ test("who is paced by its caller goes on when it is let", async () => {
     setImmediate(goOn);
     return 0;
   };
-  await wire().send(put(server.url, part));
+  await httpClient().send(put(server.url, part));
   expect(kept[0]?.equals(bytes.subarray(0, 300_000))).toBe(true);
   expect(holds).toBe(10);
 });
@@ -158,7 +158,7 @@ test("who is paced by its socket is not asked, and what is let go is topped up, 
   };
   const part = bodyOf({ offset: 0, lengthBytes: 30_000_000, pass, passNow });
   part.allow = () => expect.unreachable();
-  await wire().send(put(server.url, part));
+  await httpClient().send(put(server.url, part));
   expect(bytes.subarray(0, 30_000_000).equals(got ?? bytes)).toBe(true);
   expect(passed.go + passed.more).toBe(30_000_000);
   expect(passed.more).toBeGreaterThan(0);
@@ -167,7 +167,7 @@ test("who is paced by its socket is not asked, and what is let go is topped up, 
 test("a file that became shorter is what its reader says it is", async () => {
   const { server } = await keeping();
   const part = bodyOf({ offset: 39_000_000, lengthBytes: 2_000_000 });
-  expect(await codeOf(wire().send(put(server.url, part)))).toBe("SOURCE_CHANGED");
+  expect(await codeOf(httpClient().send(put(server.url, part)))).toBe("SOURCE_CHANGED");
 });
 
 test("a store that stops reading is a stall, and nothing of the file is touched afterwards", async () => {
@@ -178,7 +178,7 @@ test("a store that stops reading is a stall, and nothing of the file is touched 
     drain = () => void link.socket.once("close", closed.resolve).resume();
     await new Promise(() => undefined);
   });
-  const one = wire({ idleMs: SHORT_MS });
+  const one = httpClient({ idleMs: SHORT_MS });
   const part = bodyOf({ offset: 0, lengthBytes: 40_000_000 });
   expect(await codeOf(one.send(put(server.url, part)))).toBe("STALLED");
   expect(one.open).toBe(0);
@@ -195,7 +195,7 @@ test("a store that answers early is heard, and the rest stays where it is", asyn
     await link.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\n\r\n");
   });
   const part = bodyOf({ offset: 0, lengthBytes: 40_000_000 });
-  expect((await wire().send(put(server.url, part))).status).toBe(403);
+  expect((await httpClient().send(put(server.url, part))).status).toBe(403);
   expect(part.sentBytes).toBeLessThan(40_000_000);
 });
 
@@ -208,7 +208,7 @@ test("a kept connection that was closed is replaced, and the whole body goes by 
     await link.write(OK);
     if (link.nth === 1) link.socket.resetAndDestroy();
   });
-  const one = wire();
+  const one = httpClient();
   await one.send(put(server.url, bodyOf({ offset: 0, lengthBytes: 100_000 })));
   const part = bodyOf({ offset: 100_000, lengthBytes: 10_000_000 });
   await one.send(put(server.url, part));
@@ -220,7 +220,7 @@ test("a wire that is closed leaves no descriptor behind", async () => {
   const { server } = await keeping();
   const polls = () => readdirSync("/proc/self/fd").filter((fd) => isPoll(`/proc/self/fd/${fd}`)).length;
   const before = polls();
-  const one = wire();
+  const one = httpClient();
   await one.send(put(server.url, bodyOf({ offset: 0, lengthBytes: 20_000_000 })));
   expect(polls()).toBe(before + 2);
   await one.close();

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
-import { codeOf, keeping, OK, peer, put, wire } from "#worker/testing/http-client-tester.ts";
+import { codeOf, keeping, OK, peer, put, httpClient } from "#worker/testing/http-client-tester.ts";
 import { HEAD_ROOM_BYTES, HeldBody } from "./http-client.ts";
 
 const bytes = randomBytes(64 * 1024);
@@ -22,7 +22,7 @@ function held(whole: Buffer, bytesPerSecond = 100e6) {
 describe("a body that is held in memory", () => {
   it("arrives whole, one after the other on one connection", async () => {
     const { server, kept } = await keeping();
-    const one = wire();
+    const one = httpClient();
     const parts = [bytes, bytes.subarray(0, 1), bytes.subarray(7, 5_000)];
     for (const part of parts) {
       const { body, seen } = held(part);
@@ -36,7 +36,7 @@ describe("a body that is held in memory", () => {
   it("arrives over TLS", async () => {
     const { server, kept } = await keeping(TRIAL_TLS);
     const { body, seen } = held(bytes);
-    expect((await wire({ ca: TRIAL_TLS.cert }).send(put(server.url, body))).status).toBe(200);
+    expect((await httpClient({ ca: TRIAL_TLS.cert }).send(put(server.url, body))).status).toBe(200);
     expect(kept.map((got) => got.equals(bytes))).toEqual([true]);
     expect(seen.sentBytes).toBe(bytes.length);
   });
@@ -45,7 +45,7 @@ describe("a body that is held in memory", () => {
     const { server, kept } = await keeping();
     const { body } = held(bytes);
     const long = { "x-amz-meta-long": "v".repeat(HEAD_ROOM_BYTES) };
-    expect((await wire().send(put(server.url, body, { headers: long }))).status).toBe(200);
+    expect((await httpClient().send(put(server.url, body, { headers: long }))).status).toBe(200);
     expect(kept.map((got) => got.equals(bytes))).toEqual([true]);
   });
 
@@ -60,7 +60,7 @@ describe("a body that is held in memory", () => {
       await link.write(OK);
     });
     const { body, seen } = held(whole);
-    const sending = wire().send(put(server.url, body));
+    const sending = httpClient().send(put(server.url, body));
     await expect.poll(() => server.open).toBe(1);
     expect(seen.sentBytes).toBe(0);
     goOn();
@@ -78,10 +78,10 @@ describe("a body that is held in memory", () => {
     const whole = randomBytes(20_000_000);
     const refused = await refusing("HTTP/1.1 503 Slow Down\r\nContent-Length: 0\r\n\r\n");
     const { body, seen } = held(whole);
-    expect((await wire().send(put(refused.url, body))).status).toBe(503);
+    expect((await httpClient().send(put(refused.url, body))).status).toBe(503);
     expect(seen.sentBytes).toBe(0);
     const taken = await refusing("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n");
-    expect(await codeOf(wire().send(put(taken.url, held(whole).body)))).toBe("UNEXPECTED_ANSWER");
+    expect(await codeOf(httpClient().send(put(taken.url, held(whole).body)))).toBe("UNEXPECTED_ANSWER");
   });
 
   it("may take its time on a slow link, although nothing shows that it moves", async () => {
@@ -92,7 +92,7 @@ describe("a body that is held in memory", () => {
       await link.write(OK);
     });
     const { body } = held(randomBytes(20_000_000), 1e6);
-    expect((await wire({ idleMs }).send(put(server.url, body))).status).toBe(200);
+    expect((await httpClient({ idleMs }).send(put(server.url, body))).status).toBe(200);
   });
 
   it("goes out again, and is counted once, where the connection had been closed meanwhile", async () => {
@@ -107,7 +107,7 @@ describe("a body that is held in memory", () => {
       await link.request();
       link.socket.resetAndDestroy();
     });
-    const one = wire();
+    const one = httpClient();
     await one.send(put(server.url, held(bytes).body));
     const { body, seen } = held(bytes);
     expect((await one.send(put(server.url, body))).status).toBe(200);
@@ -118,7 +118,7 @@ describe("a body that is held in memory", () => {
 
   it("may be ended alone, by whoever began it", async () => {
     const server = await peer(async (link) => void (await link.request()));
-    const one = wire();
+    const one = httpClient();
     const ends: ((fault: Fault) => void)[] = [];
     const sending = codeOf(one.send(put(server.url, held(bytes).body, { onBegun: (end) => void ends.push(end) })));
     await expect.poll(() => server.open).toBe(1);

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { answering, codeOf, get, never, peer, slowly, wire } from "#worker/testing/http-client-tester.ts";
+import { answering, codeOf, get, never, peer, slowly, httpClient } from "#worker/testing/http-client-tester.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
 import { systemCalls } from "#worker/base/system-calls.ts";
 import type { Sink } from "./http-client.ts";
@@ -43,7 +43,7 @@ describe.each([
     const server = await peer(async (link) => {
       while ((await link.request()) !== null) await link.write(whole);
     }, tls);
-    const one = wire({ ca: TRIAL_TLS.cert, ...options });
+    const one = httpClient({ ca: TRIAL_TLS.cert, ...options });
     for (let turn = 0; turn < 5; turn++) {
       const sink = placing();
       await one.fetch({ ...get(server.url), sink });
@@ -64,7 +64,7 @@ describe.each([
       received += Math.max(0, count);
       return count;
     };
-    const one = wire({ ...options, calls: { ...calls, receive } });
+    const one = httpClient({ ...options, calls: { ...calls, receive } });
     for (let turn = 0; turn < 3; turn++) await one.fetch({ ...get(server.url), sink: placing() });
     if (isAtTicks) expect(received).toBeGreaterThan(5_000);
     else expect(received).toBe(0);
@@ -90,7 +90,7 @@ describe.each([
         return sink.bytes(chunk);
       },
     };
-    await wire(options).fetch({ ...get(server.url), sink: noting });
+    await httpClient(options).fetch({ ...get(server.url), sink: noting });
     expect(isThere(sink)).toBe(true);
     expect(told.length).toBeGreaterThan(1);
   });
@@ -108,7 +108,7 @@ describe.each([
       if (server.connections === 1) await link.write(whole.subarray(60_000));
       link.socket.end();
     });
-    const one = wire({ ...options, now: () => performance.now() + shiftMs });
+    const one = httpClient({ ...options, now: () => performance.now() + shiftMs });
     await one.fetch({ ...get(server.url), sink: late });
     expect(isThere(late)).toBe(true);
     expect(await codeOf(one.fetch({ ...get(server.url), sink: placing() }))).toBe("TRUNCATED");
@@ -118,7 +118,7 @@ describe.each([
     const server = await answering(whole);
     const sink = placing();
     const slow = slowly(sink);
-    const one = wire(options);
+    const one = httpClient(options);
     for (let turn = 0; turn < 3; turn++) {
       sink.received = 0;
       sink.into.fill(0);
@@ -144,13 +144,13 @@ describe.each([
   ])("is given it elsewhere when it $why", async ({ header, body, placeBytes }) => {
     const server = await answering(Buffer.concat([Buffer.from(headOf(header)), body]));
     const sink = placing(placeBytes);
-    await wire(options).fetch({ ...get(server.url), sink });
+    await httpClient(options).fetch({ ...get(server.url), sink });
     expect([sink.received, sink.elsewhere, isThere(sink)]).toEqual([bytes.length, bytes.length, true]);
   });
 
   it("gets nothing of what comes after the body, and the connection is not used again", async () => {
     const server = await answering(Buffer.concat([whole, Buffer.from("HTTP/1.1 200 OK")]));
-    const one = wire(options);
+    const one = httpClient(options);
     const sink = placing(bytes.length + 100);
     await one.fetch({ ...get(server.url), sink });
     expect([sink.received, isThere(sink)]).toEqual([bytes.length, true]);
@@ -161,7 +161,7 @@ describe.each([
   it("is of no account where the answer is a refusal, which is read as a whole", async () => {
     const server = await answering("HTTP/1.1 403 Forbidden\r\nContent-Length: 3\r\n\r\nno!");
     const sink = placing();
-    const answer = await wire(options).fetch({ ...get(server.url), sink });
+    const answer = await httpClient(options).fetch({ ...get(server.url), sink });
     expect([answer.status, answer.body.toString(), sink.received]).toEqual([403, "no!", 0]);
   });
 
@@ -172,7 +172,7 @@ describe.each([
       if (server.connections > 1) await link.write(whole.subarray(50_000));
       else await new Promise(() => undefined);
     });
-    const one = wire(options);
+    const one = httpClient(options);
     const stop = new AbortController();
     const sink = placing();
     const stopping: Sink = {

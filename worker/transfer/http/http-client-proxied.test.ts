@@ -6,7 +6,7 @@ import { pinOf } from "#storage/network/pin.ts";
 import { openProxy, type ProxyOptions } from "#storage/testing/open-proxy.ts";
 import { openPeer } from "#worker/testing/scripted-peer.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
-import { collect, faultOf, get, put, upload, wire } from "#worker/testing/http-client-tester.ts";
+import { collect, faultOf, get, put, upload, httpClient } from "#worker/testing/http-client-tester.ts";
 
 const closers: (() => Promise<void>)[] = [];
 const trusted = getCACertificates("default");
@@ -62,7 +62,7 @@ describe.each(WAYS)("through a proxy, %s", (_, way) => {
     for (const tls of [TRIAL_TLS, undefined]) {
       const { server, got, heads } = await store(tls);
       const proxy = await behind(options, login);
-      const one = wire({ ca, ...way });
+      const one = httpClient({ ca, ...way });
       const sink = collect();
       await one.fetch({ ...get(`${server.url}/bucket/key?x=1`), sink });
       expect(sink.bytesOf().equals(bytes)).toBe(true);
@@ -82,7 +82,7 @@ describe.each(WAYS)("through a proxy, %s", (_, way) => {
     const { server } = await store(TRIAL_TLS);
     const said = async (options: ProxyOptions, login = "") => {
       const proxy = await behind(options, login);
-      const fault = await faultOf(wire({ ca, ...way }).send(get(server.url)));
+      const fault = await faultOf(httpClient({ ca, ...way }).send(get(server.url)));
       expect(fault.message).toContain(proxy.url.replace(/^https?/, "http"));
       expect(fault.message).not.toContain("hunter2");
       return fault.code;
@@ -95,13 +95,13 @@ describe.each(WAYS)("through a proxy, %s", (_, way) => {
     const gone = await behind({});
     await gone.close();
     closers.pop();
-    expect(await faultOf(wire({ ca, ...way }).send(get(server.url)))).toMatchObject({ code: "PROXY_FAILED" });
+    expect(await faultOf(httpClient({ ca, ...way }).send(get(server.url)))).toMatchObject({ code: "PROXY_FAILED" });
   });
 
   it("gives a proxy that says nothing its time, and names it", async () => {
     const { server } = await store(TRIAL_TLS);
     const proxy = await behind({ kind: "socks5", hangs: true });
-    const fault = await faultOf(wire({ ca, ...way, connectMs: 200 }).send(get(server.url)));
+    const fault = await faultOf(httpClient({ ca, ...way, connectMs: 200 }).send(get(server.url)));
     expect(fault).toMatchObject({ code: "PROXY_FAILED" });
     expect(fault.message).toContain(proxy.url);
   });
@@ -112,7 +112,7 @@ it("asks an encrypted proxy, whose certificate is checked", async () => {
   const plain = await store();
   const proxy = await behind({ kind: "https", tls: TRIAL_TLS });
   // The proxy is trusted by the process's own authorities only, not by those of a store.
-  const { code } = await faultOf(wire({ ca }).send(get(server.url)));
+  const { code } = await faultOf(httpClient({ ca }).send(get(server.url)));
   expect(code).toBe("PROXY_FAILED");
   const file = await writeCa();
   setNetwork(
@@ -122,7 +122,7 @@ it("asks an encrypted proxy, whose certificate is checked", async () => {
     }),
   );
   for (const url of [server.url, plain.server.url]) {
-    const one = wire();
+    const one = httpClient();
     const sink = collect();
     await one.fetch({ ...get(`${url}/bucket/key`), sink });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
@@ -146,18 +146,18 @@ describe.each(WAYS)("a store whose key is pinned, %s", (_, way) => {
     const { server } = await store(TRIAL_TLS);
     const pin = pinOf(new X509Certificate(ca).publicKey.export({ type: "spki", format: "der" }));
     const sink = collect();
-    await wire({ ca, ...way, trust: { ca: null, pin } }).fetch({ ...get(server.url), sink });
+    await httpClient({ ca, ...way, trust: { ca: null, pin } }).fetch({ ...get(server.url), sink });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
     const other = `sha256/${"A".repeat(43)}=`;
-    const fault = await faultOf(wire({ ca, ...way, trust: { ca: null, pin: other } }).send(get(server.url)));
+    const fault = await faultOf(httpClient({ ca, ...way, trust: { ca: null, pin: other } }).send(get(server.url)));
     expect(fault).toMatchObject({ code: "TLS_FAILED" });
     expect(fault.message).toContain(pin);
   });
   it("is trusted by an authority of its own", async () => {
     const { server } = await store(TRIAL_TLS);
     const sink = collect();
-    await wire({ ...way, trust: { ca, pin: null } }).fetch({ ...get(server.url), sink });
+    await httpClient({ ...way, trust: { ca, pin: null } }).fetch({ ...get(server.url), sink });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
-    expect(await faultOf(wire(way).send(get(server.url)))).toMatchObject({ code: "TLS_FAILED" });
+    expect(await faultOf(httpClient(way).send(get(server.url)))).toMatchObject({ code: "TLS_FAILED" });
   });
 });

@@ -11,7 +11,7 @@ import {
   peer,
   put,
   upload,
-  wire,
+  httpClient,
 } from "#worker/testing/http-client-tester.ts";
 import type { Sink } from "./http-client.ts";
 
@@ -28,7 +28,7 @@ describe("an exchange", () => {
       headers: { "x-amz-date": "now" },
       expiresAt: 0,
     };
-    const answer = await wire().send(get(server.url, { request, headers: { range: "bytes=0-1" } }));
+    const answer = await httpClient().send(get(server.url, { request, headers: { range: "bytes=0-1" } }));
     expect(answer.status).toBe(200);
     expect(answer.body.toString()).toBe("ok");
     expect(head.split("\r\n")).toEqual([
@@ -41,7 +41,7 @@ describe("an exchange", () => {
 
   it("refuses a header that would end the line, without repeating it", async () => {
     const server = await answering(OK);
-    const fault = await faultOf(wire().send(get(server.url, { headers: { "x-secret": "a\r\nhost: evil" } })));
+    const fault = await faultOf(httpClient().send(get(server.url, { headers: { "x-secret": "a\r\nhost: evil" } })));
     expect(fault.code).toBe("BAD_INPUT");
     expect(fault.message).not.toContain("evil");
     expect(server.connections).toBe(0);
@@ -49,7 +49,7 @@ describe("an exchange", () => {
 
   it("uses one connection for requests that follow each other", async () => {
     const server = await answering(OK);
-    const one = wire();
+    const one = httpClient();
     for (let turn = 0; turn < 20; turn++) await one.send(get(server.url));
     expect(server.connections).toBe(1);
     expect(one.open).toBe(1);
@@ -57,12 +57,12 @@ describe("an exchange", () => {
 
   it("skips interim answers", async () => {
     const server = await answering(`HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nA: 1\r\n\r\n${OK}`);
-    expect((await wire().send(put(server.url, Buffer.from("body")))).status).toBe(200);
+    expect((await httpClient().send(put(server.url, Buffer.from("body")))).status).toBe(200);
   });
 
   it("reads the answer to HEAD without waiting for the body it speaks of", async () => {
     const server = await answering('HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\nETag: "e"\r\n\r\n');
-    const one = wire();
+    const one = httpClient();
     const request = { method: "HEAD" as const, url: server.url, headers: {}, expiresAt: 0 };
     for (let turn = 0; turn < 3; turn++) {
       const answer = await one.send(get(server.url, { request }));
@@ -89,7 +89,7 @@ describe("an exchange", () => {
         }
       }
     });
-    const one = wire({ connections: 3 });
+    const one = httpClient({ connections: 3 });
     const turns = Array.from({ length: 300 }, (_, turn) => ({
       offset: turn * 9000,
       length: 1 + ((turn * 7919) % 290_000),
@@ -113,7 +113,7 @@ describe("an exchange", () => {
 
   it("knows the round trip after the first answer", async () => {
     const server = await answering(OK);
-    const one = wire();
+    const one = httpClient();
     expect(one.rttMs()).toBeNull();
     await one.send(get(server.url));
     expect(one.rttMs()).toBeGreaterThan(0);
@@ -135,7 +135,7 @@ describe("bodies of answers", () => {
         await link.write("0\r\nX-Trailer: 1\r\n\r\n");
       }
     });
-    const one = wire();
+    const one = httpClient();
     for (let turn = 0; turn < 2; turn++) {
       const sink = collect();
       await one.fetch({ ...get(server.url), sink });
@@ -150,7 +150,7 @@ describe("bodies of answers", () => {
       await link.write(`HTTP/1.1 200 OK\r\n\r\nclosed ${link.nth}`);
       link.socket.end();
     });
-    const one = wire();
+    const one = httpClient();
     expect((await one.send(get(server.url))).body.toString()).toBe("closed 1");
     const sink = collect();
     await one.fetch({ ...get(server.url), sink });
@@ -167,7 +167,7 @@ describe("bodies of answers", () => {
       await link.write(Buffer.alloc(300_000, 1));
       link.socket.end();
     });
-    const one = wire();
+    const one = httpClient();
     const sink = collect();
     expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("TRUNCATED");
     // What did come was handed on, so that the rest can be asked for.
@@ -185,7 +185,7 @@ describe("bodies of answers", () => {
       await begun;
       link.socket.resetAndDestroy();
     });
-    const one = wire();
+    const one = httpClient();
     const sink: Sink = { head: () => undefined, bytes: () => arrived() };
     expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("LINK_DOWN");
     await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
@@ -193,7 +193,7 @@ describe("bodies of answers", () => {
 
   it("that are no HTTP are refused with the key's name, and the connection is dropped", async () => {
     const server = await answering("Hello, this is SMTP\r\n");
-    const one = wire();
+    const one = httpClient();
     const fault = await faultOf(one.send(get(server.url)));
     expect(fault.code).toBe("UNEXPECTED_ANSWER");
     expect(fault.context).toMatchObject({ op: "GetObject", subject: "key" });
@@ -204,12 +204,12 @@ describe("bodies of answers", () => {
     const server = await answering(
       Buffer.concat([Buffer.from("HTTP/1.1 200 OK\r\nContent-Length: 9000000\r\n\r\n"), Buffer.alloc(9_000_000)]),
     );
-    expect(await codeOf(wire().send(get(server.url)))).toBe("UNEXPECTED_ANSWER");
+    expect(await codeOf(httpClient().send(get(server.url)))).toBe("UNEXPECTED_ANSWER");
   });
 
   it("with bytes after their end cost the connection, not the answer", async () => {
     const server = await answering(`${OK}HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil`);
-    const one = wire();
+    const one = httpClient();
     for (let turn = 0; turn < 2; turn++) expect((await one.send(get(server.url))).body.toString()).toBe("ok");
     expect(server.connections).toBe(2);
   });
@@ -217,14 +217,14 @@ describe("bodies of answers", () => {
   it("of errors are read whole and not given to the sink", async () => {
     const server = await answering("HTTP/1.1 404 Not Found\r\nContent-Length: 7\r\n\r\n<Error>");
     const sink = collect();
-    const answer = await wire().fetch({ ...get(server.url), sink });
+    const answer = await httpClient().fetch({ ...get(server.url), sink });
     expect(answer.body.toString()).toBe("<Error>");
     expect(sink.bytesOf().length).toBe(0);
   });
 
   it("are not read when the sink does not like the head", async () => {
     const server = await answering(OK);
-    const one = wire();
+    const one = httpClient();
     const sink: Sink = {
       head: () => {
         throw new Fault("RANGE_IGNORED");

@@ -4,7 +4,7 @@ import type { HttpAnswer } from "#storage/s3/answers.ts";
 import type { StoreTrust } from "#protocol/wire/store-trust.ts";
 import { network } from "#storage/network/network.ts";
 import { diskSense, type DiskSense } from "#worker/base/adaptive-sync-io.ts";
-import { createBeats, type Beats } from "#worker/base/timer-coalescer.ts";
+import { createTimerCoalescer, type TimerCoalescer } from "#worker/base/timer-coalescer.ts";
 import { reasonOf } from "#worker/base/clock.ts";
 import { createBuffers, type Buffers } from "./socket/buffers.ts";
 import { createAddresses, type Addresses } from "./socket/addresses.ts";
@@ -34,7 +34,7 @@ export type { Told } from "#worker/base/system-calls.ts";
  * retries in one case: a request on an idle connection that turns out to be closed goes out again on a new one. An exchange
  * resolves with whatever the store answered, or rejects with one Fault.
  */
-export interface Wire {
+export interface HttpClient {
   /** Sends a signed request without or with a body, and reads the whole (small) answer. */
   send(exchange: Exchange): Promise<HttpAnswer>;
   /**
@@ -65,7 +65,7 @@ export interface Wire {
   addressesOf(url: string): readonly string[];
 }
 
-export interface WireOptions {
+export interface HttpClientOptions {
   connections: number;
   /** Longest time without a byte either way, ms. */
   idleMs?: number;
@@ -85,7 +85,7 @@ export interface WireOptions {
   rememberedOf?: (host: string) => readonly string[];
   /** Called when an RTT was measured. */
   onRoundTrip?: () => void;
-  beats?: Beats;
+  coalescer?: TimerCoalescer;
   buffers?: Buffers;
   pace?: Pace;
   /** Native system calls; null: as on a system that has none. */
@@ -107,7 +107,7 @@ const MOST_CHECK_MS = 500;
 
 function openStraight(
   calls: SystemCalls | null,
-  { beats, trips, pace, now }: { beats: Beats; trips: Trips; pace: Pace; now: () => number },
+  { coalescer, trips, pace, now }: { coalescer: TimerCoalescer; trips: Trips; pace: Pace; now: () => number },
 ): Straight | null {
   const rooms = calls?.watchRoom() ?? null;
   const inputs = calls?.watchInput() ?? null;
@@ -118,16 +118,16 @@ function openStraight(
   }
   return {
     calls,
-    rooms: createRoomWatch(rooms, { beats, rttMs: trips.leastMs, now }),
+    rooms: createRoomWatch(rooms, { coalescer, rttMs: trips.leastMs, now }),
     inputs: createInputWatch(inputs, now),
     ticks: createTickReader(inputs, { tickMs: () => answerTickMs(pace, trips), now }),
   };
 }
 
-export function createWire(options: WireOptions): Wire {
+export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { connections, idleMs = IDLE_MS, connectMs = CONNECT_MS, now = () => performance.now() } = options;
   const pace = options.pace ?? PACE;
-  const beats = options.beats ?? createBeats();
+  const coalescer = options.coalescer ?? createTimerCoalescer();
   const trips = createTrips(now, options.onRoundTrip);
   const buffers =
     options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
@@ -136,7 +136,7 @@ export function createWire(options: WireOptions): Wire {
     if (straight === undefined && isClosed) return null;
     if (straight === undefined) {
       const calls = options.calls === undefined ? systemCalls() : options.calls;
-      straight = openStraight(calls, { beats, trips, pace, now });
+      straight = openStraight(calls, { coalescer, trips, pace, now });
     }
     return straight;
   };
@@ -153,7 +153,7 @@ export function createWire(options: WireOptions): Wire {
   const encryption = createEncryption({ ca, isPinned: pin !== null, straight: straightOnce });
   const pool = createPool({
     connections,
-    beats,
+    coalescer,
     checkMs: Math.min(MOST_CHECK_MS, Math.max(10, Math.min(idleMs, connectMs) / 8)),
     shared: {
       buffers,

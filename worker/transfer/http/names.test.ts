@@ -2,7 +2,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { TRIAL_TLS_BY_NAME } from "#storage/testing/trial-certificate.ts";
 import type { Resolving } from "./socket/resolve-addresses.ts";
 import { openPeer } from "#worker/testing/scripted-peer.ts";
-import { get, OK, wire } from "#worker/testing/http-client-tester.ts";
+import { get, OK, httpClient } from "#worker/testing/http-client-tester.ts";
 
 /** A store that listens on IPv6 alone; `tls` or not. */
 async function storeAt(host: string, tls?: typeof TRIAL_TLS_BY_NAME) {
@@ -32,14 +32,14 @@ describe("a store that has an IPv6 address alone", () => {
     const { port } = await storeAt("::1", scheme === "https" ? TRIAL_TLS_BY_NAME : undefined);
     const resolver = resolverOf(async () => ["::1"]);
     for (const host of ["[::1]", "store.test"]) {
-      const one = wire({ ca, naming: { resolver }, ...way });
+      const one = httpClient({ ca, naming: { resolver }, ...way });
       expect((await one.send(get(`${scheme}://${host}:${port}/key`))).status).toBe(200);
     }
   });
 
   it("is reached though its name has an IPv4 address first, where nobody is", async () => {
     const { port } = await storeAt("::1");
-    const one = wire({ naming: { resolver: resolverOf(async () => ["127.0.0.9", "::1"]) } });
+    const one = httpClient({ naming: { resolver: resolverOf(async () => ["127.0.0.9", "::1"]) } });
     expect((await one.send(get(`http://store.test:${port}/key`))).status).toBe(200);
     expect(one.spread.get("::1")).toBe(1);
   });
@@ -50,7 +50,7 @@ describe("a resolver that is slow", () => {
     const { port, opened } = await storeAt("127.0.0.1");
     const answer = Promise.withResolvers<readonly string[]>();
     const lookup = vi.fn(() => answer.promise);
-    const one = wire({ naming: { resolver: resolverOf(lookup) } });
+    const one = httpClient({ naming: { resolver: resolverOf(lookup) } });
     const sending = [1, 2, 3].map(() => one.send(get(`http://store.test:${port}/key`)));
     await vi.waitFor(() => expect(one.open).toBe(3));
     expect(opened.connections).toBe(0);
@@ -63,7 +63,7 @@ describe("a resolver that is slow", () => {
     const { port } = await storeAt("127.0.0.1");
     const answer = Promise.withResolvers<readonly string[]>();
     const lookup = vi.fn(() => answer.promise);
-    const one = wire({ connectMs: 100, naming: { resolver: resolverOf(lookup) } });
+    const one = httpClient({ connectMs: 100, naming: { resolver: resolverOf(lookup) } });
     const url = `http://store.test:${port}/key`;
     await expect(one.send(get(url))).rejects.toMatchObject({ code: "LINK_DOWN" });
     const again = one.send(get(url));

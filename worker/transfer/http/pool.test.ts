@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { answering, codeOf, get, OK, peer, wire } from "#worker/testing/http-client-tester.ts";
+import { answering, codeOf, get, OK, peer, httpClient } from "#worker/testing/http-client-tester.ts";
 
 /** Answers a request when told to; knows how many wait for that. */
 async function reluctant() {
@@ -33,7 +33,7 @@ async function reluctant() {
 describe("the connections of a wire", () => {
   it("are never more than allowed; requests wait in line, first come first served", async () => {
     const store = await reluctant();
-    const one = wire({ connections: 2 });
+    const one = httpClient({ connections: 2 });
     const all = ["a", "b", "c", "d", "e"].map((name) => one.send(get(`${store.server.url}/${name}`)));
     for (let turn = 0; turn < all.length; turn++) await store.answer();
     await Promise.all(all);
@@ -44,7 +44,7 @@ describe("the connections of a wire", () => {
 
   it("grow and shrink while requests are under way", async () => {
     const store = await reluctant();
-    const one = wire({ connections: 1 });
+    const one = httpClient({ connections: 1 });
     const all = Array.from({ length: 6 }, (_, turn) => one.send(get(`${store.server.url}/${turn}`)));
     await vi.waitFor(() => expect(store.waiting.length).toBe(1), 20_000);
     one.setConnections(4);
@@ -59,7 +59,7 @@ describe("the connections of a wire", () => {
 
   it("are closed when they are idle and above the number", async () => {
     const server = await answering(OK);
-    const one = wire({ connections: 4 });
+    const one = httpClient({ connections: 4 });
     one.warm(server.url, 4);
     await vi.waitFor(() => expect(server.open).toBe(4), 20_000);
     one.setConnections(2);
@@ -68,7 +68,7 @@ describe("the connections of a wire", () => {
 
   it("are made in advance, as many as asked for and no more than allowed, and then used", async () => {
     const server = await answering(OK);
-    const one = wire({ connections: 3 });
+    const one = httpClient({ connections: 3 });
     one.warm(server.url, 2);
     one.warm(server.url, 2);
     await vi.waitFor(() => expect(server.open).toBe(2), 20_000);
@@ -81,7 +81,7 @@ describe("the connections of a wire", () => {
   it("made in advance may fail unseen", async () => {
     const server = await answering(OK);
     await server.close();
-    const one = wire();
+    const one = httpClient();
     one.warm(server.url, 2);
     await vi.waitFor(() => expect(one.open).toBe(0), 20_000);
     expect(await codeOf(one.send(get(server.url)))).toBe("LINK_DOWN");
@@ -93,7 +93,7 @@ describe("the connections of a wire", () => {
         await link.write(`HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n${link.nth}`);
       }
     });
-    const one = wire({ connections: 3 });
+    const one = httpClient({ connections: 3 });
     one.warm(server.url, 3);
     await vi.waitFor(() => expect(server.open).toBe(3), 20_000);
     const used = new Set<string>();
@@ -109,7 +109,7 @@ describe("the connections of a wire", () => {
   ])("are not used again after %j and %i ms", async (header, idleMs) => {
     let shiftMs = 0;
     const server = await answering(`HTTP/1.1 200 OK\r\n${header}\r\nContent-Length: 0\r\n\r\n`);
-    const one = wire({ now: () => performance.now() + shiftMs });
+    const one = httpClient({ now: () => performance.now() + shiftMs });
     await one.send(get(server.url));
     shiftMs += idleMs;
     await one.send(get(server.url));
@@ -126,7 +126,7 @@ describe("the connections of a wire", () => {
       }
     });
     let requests = 0;
-    const one = wire({ connections: 3, now: () => performance.now() + shiftMs });
+    const one = httpClient({ connections: 3, now: () => performance.now() + shiftMs });
     one.warm(server.url, 3);
     await vi.waitFor(() => expect(server.open).toBe(3), 20_000);
     await Promise.all([1, 2, 3].map(() => one.send(get(server.url))));
@@ -139,7 +139,7 @@ describe("the connections of a wire", () => {
   it("are closed when they were idle for too long", async () => {
     let shiftMs = 0;
     const server = await answering(OK);
-    const one = wire({ now: () => performance.now() + shiftMs, idleMs: 80 });
+    const one = httpClient({ now: () => performance.now() + shiftMs, idleMs: 80 });
     await one.send(get(server.url));
     shiftMs = 10_000;
     await vi.waitFor(() => expect(server.open).toBe(0), 20_000);
@@ -152,21 +152,21 @@ describe("the connections of a wire", () => {
       await link.write(OK);
       setImmediate(() => void link.write(OK));
     });
-    const one = wire();
+    const one = httpClient();
     await one.send(get(server.url));
     await vi.waitFor(() => expect(one.open).toBe(0), 20_000);
   });
 
   it("make room for another store", async () => {
     const [first, second] = [await answering(OK), await answering(OK)];
-    const one = wire({ connections: 1 });
+    const one = httpClient({ connections: 1 });
     for (const { url } of [first, second, first]) expect((await one.send(get(url))).status).toBe(200);
     expect([first.connections, second.connections]).toEqual([2, 1]);
   });
 
   it("end with the wire, and so do requests under way and in line", async () => {
     const store = await reluctant();
-    const one = wire({ connections: 1 });
+    const one = httpClient({ connections: 1 });
     const codes = [1, 2].map(() => codeOf(one.send(get(store.server.url))));
     await vi.waitFor(() => expect(store.waiting.length).toBe(1), 20_000);
     await one.close();

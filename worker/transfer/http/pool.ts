@@ -1,5 +1,5 @@
 import type { Fault } from "#protocol/faults/fault.ts";
-import type { Beats } from "#worker/base/timer-coalescer.ts";
+import type { TimerCoalescer } from "#worker/base/timer-coalescer.ts";
 import { Connection } from "./connection.ts";
 import { createIdleConnections } from "./idle-connections.ts";
 import type { Origin } from "./socket/open-socket.ts";
@@ -51,10 +51,10 @@ function withoutNesting(work: () => void): () => void {
 export function createPool(input: {
   connections: number;
   shared: Shared;
-  beats: Pick<Beats, "every">;
+  coalescer: Pick<TimerCoalescer, "every">;
   checkMs: number;
 }): Pool {
-  const { shared, beats, checkMs } = input;
+  const { shared, coalescer, checkMs } = input;
   let most = input.connections;
   const all = new Set<Connection>();
   const idle = createIdleConnections(() => shared.now());
@@ -67,7 +67,7 @@ export function createPool(input: {
     all.add(new Connection(origin, shared, owner));
     if (stopChecking !== null) return;
     checkedAt = shared.now();
-    stopChecking = beats.every(checkMs, check);
+    stopChecking = coalescer.every(checkMs, check);
   };
   /**
    * Serves the queue as far as there are connections. A call made meanwhile causes another round afterwards, never a nested

@@ -4,7 +4,7 @@ import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { TRIAL_TLS_BY_NAME } from "#storage/testing/trial-certificate.ts";
 import { createAddresses } from "./socket/addresses.ts";
 import type { Resolving } from "./socket/resolve-addresses.ts";
-import { faultOf, get, keeping, wire } from "#worker/testing/http-client-tester.ts";
+import { faultOf, get, keeping, httpClient } from "#worker/testing/http-client-tester.ts";
 
 /** A look-up that ends when the test says so. */
 function resolverOf() {
@@ -38,14 +38,14 @@ async function stranger(port: number, serve: (socket: Socket) => void) {
 }
 
 const ca = TRIAL_TLS_BY_NAME.cert;
-const wireOf = (resolver: Resolving, remembered: readonly string[]) =>
-  wire({ ca, naming: { resolver }, rememberedOf: () => remembered });
+const httpClientOf = (resolver: Resolving, remembered: readonly string[]) =>
+  httpClient({ ca, naming: { resolver }, rememberedOf: () => remembered });
 
 describe("addresses of an earlier run", () => {
   it("serve while the name is looked up", async () => {
     const { url } = await store(TRIAL_TLS_BY_NAME);
     const { resolver, lookup } = resolverOf();
-    const answer = await wireOf(resolver, ["127.0.0.1"]).send(get(url));
+    const answer = await httpClientOf(resolver, ["127.0.0.1"]).send(get(url));
     expect(answer.status).toBe(200);
     expect(lookup).toHaveBeenCalledTimes(1);
   });
@@ -55,14 +55,14 @@ describe("addresses of an earlier run", () => {
     const met = await stranger(port, (socket) => void socket.end());
     const { resolver, answer } = resolverOf();
     answer(["127.0.0.1"]);
-    expect((await wireOf(resolver, ["127.0.0.2"]).send(get(url))).status).toBe(200);
+    expect((await httpClientOf(resolver, ["127.0.0.2"]).send(get(url))).status).toBe(200);
     expect(met.count).toBe(0);
   });
 
   it("are left for what the look-up finds when nobody is there any more", async () => {
     const { url } = await store(TRIAL_TLS_BY_NAME);
     const { resolver, answer } = resolverOf();
-    const sending = wireOf(resolver, ["127.0.0.9"]).send(get(url));
+    const sending = httpClientOf(resolver, ["127.0.0.9"]).send(get(url));
     // So much time for the refusal that the answer does not come before it.
     await new Promise((resolve) => setTimeout(resolve, 20));
     answer(["127.0.0.1"]);
@@ -78,7 +78,7 @@ describe("addresses of an earlier run", () => {
     for (const way of [{}, { calls: null }]) {
       const { resolver, answer } = resolverOf();
       answer(["127.0.0.1"]);
-      const one = wire({ ca, naming: { resolver }, rememberedOf: () => ["127.0.0.2"], ...way });
+      const one = httpClient({ ca, naming: { resolver }, rememberedOf: () => ["127.0.0.2"], ...way });
       expect((await one.send(get(url))).status).toBe(200);
     }
   });
@@ -89,7 +89,7 @@ describe("addresses of an earlier run", () => {
     const met = await stranger(port, (socket) => {
       socket.on("close", () => answer(["127.0.0.1"])).end("HTTP/1.1 400 Bad Request\r\n\r\n");
     });
-    expect((await wireOf(resolver, ["127.0.0.2"]).send(get(url))).status).toBe(200);
+    expect((await httpClientOf(resolver, ["127.0.0.2"]).send(get(url))).status).toBe(200);
     expect(met.count).toBe(1);
   });
 
@@ -98,7 +98,7 @@ describe("addresses of an earlier run", () => {
     await stranger(port, (socket) => void socket.end());
     const { resolver, answer } = resolverOf();
     answer(["127.0.0.2"]);
-    expect((await faultOf(wireOf(resolver, ["127.0.0.2"]).send(get(url)))).code).toBe("LINK_DOWN");
+    expect((await faultOf(httpClientOf(resolver, ["127.0.0.2"]).send(get(url)))).code).toBe("LINK_DOWN");
   });
 });
 

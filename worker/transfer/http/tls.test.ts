@@ -13,7 +13,7 @@ import {
   put,
   slowly,
   upload,
-  wire,
+  httpClient,
 } from "#worker/testing/http-client-tester.ts";
 import { setNetwork } from "#storage/network/network.ts";
 import { TRIAL_TLS } from "#storage/testing/trial-certificate.ts";
@@ -45,7 +45,7 @@ describe.each([
   it("moves every byte right both ways, on one connection", async () => {
     const seen = { resumed: [], got: [] as Buffer[] };
     const server = await storing(seen);
-    const one = wire({ ca, ...way });
+    const one = httpClient({ ca, ...way });
     for (let turn = 0; turn < 3; turn++) {
       const sink = collect();
       await one.fetch({ ...get(server.url), sink });
@@ -69,7 +69,7 @@ describe.each([
       await link.write(OK);
     }, TRIAL_TLS);
     const body = upload(big);
-    const sending = wire({ ca, ...way }).send(put(server.url, body));
+    const sending = httpClient({ ca, ...way }).send(put(server.url, body));
     await vi.waitFor(() => expect(body.sentBytes).toBeGreaterThan(0), 20_000);
     expect(body.sentBytes).toBeLessThan(big.length);
     isSeen.resolve();
@@ -83,7 +83,7 @@ describe.each([
       await link.head();
       await link.write("HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno");
     }, TRIAL_TLS);
-    const one = wire({ ca, ...way });
+    const one = httpClient({ ca, ...way });
     const answer = await one.send(put(server.url, upload(randomBytes(24_000_000))));
     expect(answer.status).toBe(403);
     await vi.waitFor(() => expect(one.buffers.lent).toBe(0), 20_000);
@@ -102,7 +102,7 @@ describe.each([
         await link.write(OK);
       }
     }, TRIAL_TLS);
-    const one = wire({ ca, ...way });
+    const one = httpClient({ ca, ...way });
     await one.send(get(server.url));
     await Promise.all([1, 2, 3].map(() => one.send(get(server.url))));
     expect(resumed).toEqual([false, true, true]);
@@ -111,13 +111,13 @@ describe.each([
   it("stops reading for a sink that is busy, and loses nothing that was decrypted already", async () => {
     const server = await storing({ resumed: [], got: [] });
     const sink = collect();
-    await wire({ ca, ...way }).fetch({ ...get(server.url), sink: slowly(sink) });
+    await httpClient({ ca, ...way }).fetch({ ...get(server.url), sink: slowly(sink) });
     expect(sink.bytesOf().equals(bytes)).toBe(true);
   });
 
   it("refuses a certificate that nobody vouches for", async () => {
     const server = await storing({ resumed: [], got: [] });
-    const one = wire(way);
+    const one = httpClient(way);
     const fault = await faultOf(one.send(get(server.url)));
     expect(fault.code).toBe("TLS_FAILED");
     expect(fault.context).toMatchObject({ op: "GetObject", subject: "key", detail: "DEPTH_ZERO_SELF_SIGNED_CERT" });
@@ -126,7 +126,7 @@ describe.each([
 
   it("refuses a certificate of another host", async () => {
     const server = await storing({ resumed: [], got: [] });
-    const one = wire({ ca, ...way });
+    const one = httpClient({ ca, ...way });
     const fault = await faultOf(one.send(get(server.url.replace("127.0.0.1", "localhost"))));
     expect(fault.code).toBe("TLS_FAILED");
     expect(fault.context.detail).toBe("ERR_TLS_CERT_ALTNAME_INVALID");
@@ -134,7 +134,7 @@ describe.each([
 
   it("does not take a server without TLS for one", async () => {
     const server = await peer(async (link) => link.write("HTTP/1.1 400 Bad Request\r\n\r\n"));
-    const code = await codeOf(wire({ ca, ...way }).send(get(server.url.replace("http:", "https:"))));
+    const code = await codeOf(httpClient({ ca, ...way }).send(get(server.url.replace("http:", "https:"))));
     expect(["TLS_FAILED", "LINK_DOWN"]).toContain(code);
   });
 
@@ -145,7 +145,7 @@ describe.each([
       await link.write(bytes.subarray(0, 300_000));
       link.socket.end();
     }, TRIAL_TLS);
-    const one = wire({ ca, ...way });
+    const one = httpClient({ ca, ...way });
     const sink = collect();
     expect(await codeOf(one.fetch({ ...get(server.url), sink }))).toBe("TRUNCATED");
     expect(sink.bytesOf().equals(bytes.subarray(0, 300_000))).toBe(true);
@@ -182,7 +182,7 @@ it("the first bytes of each request go in records that fit into what a new conne
   const { port } = new URL((await storing({ resumed: [], got: [] })).url);
   const between = await listener(Number(port));
   const url = `https://127.0.0.1:${between.port}/key`;
-  const one = wire({ ca });
+  const one = httpClient({ ca });
   for (let turn = 1; turn <= 2; turn++) {
     between.heard.length = 0;
     await one.send(put(url, upload(bytes)));
@@ -204,6 +204,6 @@ it("the authorities are read while a connection is made", async () => {
   const { port } = closed.address() as AddressInfo;
   await new Promise((resolve) => closed.close(resolve));
   // Nobody is there to begin a handshake with.
-  await faultOf(wire().send(get(`https://127.0.0.1:${port}/key`)));
+  await faultOf(httpClient().send(get(`https://127.0.0.1:${port}/key`)));
   await vi.waitFor(() => expect(asked).toHaveBeenCalled());
 });

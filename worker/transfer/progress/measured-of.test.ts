@@ -1,25 +1,25 @@
 import { expect, test } from "vitest";
 import { measured } from "#protocol/wire/measured.ts";
 import { measuredOf } from "./measured-of.ts";
-import { createTally } from "./transfer-progress.ts";
+import { createProgressCounters } from "./transfer-progress.ts";
 
 test("a transfer tells what it sent, in how long, in which parts, and nothing when no byte moved", () => {
   let nowMs = 1_000;
-  const tally = createTally(
+  const counters = createProgressCounters(
     [
       { path: "a", sizeBytes: 2_500, partCount: 3 },
       { path: "b", sizeBytes: 0, partCount: 0 },
     ],
     () => nowMs,
   );
-  const engine = { wire: { rttMs: () => 12 } } as Parameters<typeof measuredOf>[1]["engine"];
-  expect(measuredOf(tally, { engine, partBytes: null })).toBeNull();
-  tally.moved(1_000);
+  const engine = { httpClient: { rttMs: () => 12 } } as Parameters<typeof measuredOf>[1]["engine"];
+  expect(measuredOf(counters, { engine, partBytes: null })).toBeNull();
+  counters.moved(1_000);
   nowMs += 4_000;
-  tally.moved(1_500);
+  counters.moved(1_500);
   // What has to be sent again was sent all the same.
-  tally.moved(-500);
-  const told = measuredOf(tally, { engine, partBytes: tally.largestPartBytes });
+  counters.moved(-500);
+  const told = measuredOf(counters, { engine, partBytes: counters.largestPartBytes });
   expect(told).toMatchObject({
     engine: "tidemark",
     sentBytes: 2_500,

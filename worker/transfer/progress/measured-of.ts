@@ -1,18 +1,18 @@
 import { OWN_ENGINE, type Measured } from "#protocol/wire/measured.ts";
 import type { Engine } from "../engine.ts";
-import type { Tally } from "./transfer-progress.ts";
+import type { ProgressCounters } from "./transfer-progress.ts";
 
 const MOST_RTT_MS = 600_000;
 
 /** Returns the measurements of a transfer for the hub's history of links; null when nothing moved. */
 export function measuredOf(
-  tally: Pick<Tally, "pace" | "partsTotal"> | null,
-  about: { engine: Pick<Engine, "wire"> | null; partBytes: number | null },
+  counters: Pick<ProgressCounters, "pace" | "partsTotal"> | null,
+  about: { engine: Pick<Engine, "httpClient"> | null; partBytes: number | null },
 ): Measured | null {
-  const pace = tally?.pace() ?? null;
-  if (tally === null || pace === null) return null;
+  const pace = counters?.pace() ?? null;
+  if (counters === null || pace === null) return null;
   const { sentBytes, tookMs, steady, burst } = pace;
-  const rttMs = about.engine?.wire.rttMs() ?? null;
+  const rttMs = about.engine?.httpClient.rttMs() ?? null;
   return {
     engine: OWN_ENGINE,
     tookMs,
@@ -20,7 +20,7 @@ export function measuredOf(
     steadyBytesPerSecond: steady?.bytesPerSecond ?? null,
     rampMs: steady?.rampMs ?? null,
     isSteady: steady?.isSteady ?? false,
-    parts: tally.partsTotal,
+    parts: counters.partsTotal,
     partBytes: about.partBytes,
     burst,
     rttMs: rttMs === null ? null : Math.min(MOST_RTT_MS, rttMs),

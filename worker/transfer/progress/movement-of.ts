@@ -1,6 +1,6 @@
 import type { TransferProgress } from "#protocol/wire/reports.ts";
 import type { Engine } from "../engine.ts";
-import type { Tally } from "./transfer-progress.ts";
+import type { ProgressCounters } from "./transfer-progress.ts";
 
 /** A transfer without a byte for this long is reported as stalled. */
 export const STALLED_MS = 5_000;
@@ -11,22 +11,22 @@ type Movement = Pick<
 >;
 
 /**
- * Returns the present progress of a transfer for reports. `tally`: null while the transfer is not at work. `engine`: null
+ * Returns the present progress of a transfer for reports. `counters`: null while the transfer is not at work. `engine`: null
  * means a rate of 0.
  */
-export function movementOf(tally: Tally | null, engine: Engine | null): Movement {
+export function movementOf(counters: ProgressCounters | null, engine: Engine | null): Movement {
   return {
-    bytesDone: tally?.bytesDone ?? 0,
-    filesDone: tally?.filesDone ?? 0,
-    currentPath: tally?.currentPath ?? null,
-    bytesPerSecond: tally === null ? 0 : (engine?.meter.bytesPerSecond() ?? 0),
-    connections: tally === null ? 0 : (engine?.gate.held ?? 0),
-    pieces: tally?.pieces() ?? "",
+    bytesDone: counters?.bytesDone ?? 0,
+    filesDone: counters?.filesDone ?? 0,
+    currentPath: counters?.currentPath ?? null,
+    bytesPerSecond: counters === null ? 0 : (engine?.meter.bytesPerSecond() ?? 0),
+    connections: counters === null ? 0 : (engine?.semaphore.held ?? 0),
+    pieces: counters?.pieces() ?? "",
   };
 }
 
 /** Returns how long no byte of a transfer has moved, ms, once that counts as stalled; else null. */
-export function stalledMsOf(tally: Tally | null): number | null {
-  const idleMs = tally === null ? 0 : Math.round(tally.idleMs());
+export function stalledMsOf(counters: ProgressCounters | null): number | null {
+  const idleMs = counters === null ? 0 : Math.round(counters.idleMs());
   return idleMs > STALLED_MS ? idleMs : null;
 }

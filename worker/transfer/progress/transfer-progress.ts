@@ -4,7 +4,7 @@ import type { Rows } from "#worker/base/rows.ts";
 import { createPace, type Pace } from "./pace.ts";
 
 /** Counters of one transfer, for the screen, reports to the hub and the command line. */
-export interface Tally {
+export interface ProgressCounters {
   readonly filesTotal: number;
   readonly bytesTotal: number;
   readonly partsTotal: number;
@@ -48,7 +48,7 @@ interface PartAt {
   movedBytes?: number;
 }
 
-export interface TallyFile {
+export interface CountedFile {
   path: string;
   sizeBytes: number;
   partCount: number;
@@ -66,7 +66,7 @@ interface Totals {
   starts: Uint32Array;
 }
 
-function addUp(files: Rows<TallyFile>): Totals {
+function addUp(files: Rows<CountedFile>): Totals {
   const totals: Totals = {
     bytesTotal: 0,
     partsTotal: 0,
@@ -86,7 +86,7 @@ function addUp(files: Rows<TallyFile>): Totals {
   return totals;
 }
 
-export function createTally(files: Rows<TallyFile>, now: () => number): Tally {
+export function createProgressCounters(files: Rows<CountedFile>, now: () => number): ProgressCounters {
   const { bytesTotal, partsTotal, largestPartBytes, starts } = addUp(files);
   const states = new Uint8Array(partsTotal);
   const failed = new Set<number>();

@@ -48,7 +48,9 @@ export interface SumsAhead {
 export function sumAhead(engine: Engine, job: SendRequests, source: SendSource): SumsAhead {
   const found = new Map<number, Promise<PartSums | null>>();
   let isStopped = false;
-  const first = job.plan.parts.filter((part) => !job.memory.parts.has(part.partNumber)).slice(0, engine.gate.width);
+  const first = job.plan.parts
+    .filter((part) => !job.memory.parts.has(part.partNumber))
+    .slice(0, engine.semaphore.width);
   for (const part of first) {
     if (job.knownSums(part) !== null) continue;
     const sum = async () => (isStopped ? null : source.sum(part, engine.store.checksum).catch(() => null));
@@ -121,8 +123,8 @@ export async function sendPart(
     });
   };
   const wants = { signal, size: isWhole ? "small" : "large" } as const;
-  let sent = await engine.gate.run(wants, send).catch(unlessShed);
-  while (sent === null) sent = await engine.gate.run(wants, send).catch(unlessShed);
+  let sent = await engine.semaphore.run(wants, send).catch(unlessShed);
+  while (sent === null) sent = await engine.semaphore.run(wants, send).catch(unlessShed);
   if (engine.store.wantsEtag()) await learnEtags(engine, about, sent.etag);
   // An object that is done is recorded as a whole by `finish`, not as a part.
   const remembered = isDone(job, sent)
@@ -249,14 +251,14 @@ function meteredBody(
   const isSummed = !mayCompare && !engine.store.compares(checksum);
   const reader = source.reader(part, isSummed ? crc32 : null);
   let moved = 0;
-  const place = isHedge || length <= SMALL_BYTES ? null : engine.convoy.join(length);
+  const place = isHedge || length <= SMALL_BYTES ? null : engine.tailPacer.join(length);
   // Bytes that are summed again must pass through this process, not directly from the file to the socket.
   const lies = isSummed ? null : source.placeOf(part);
   const pass = (bytes: number): number | Promise<number> => lane.tryTake(bytes) || lane.takeSome(bytes, signal);
   const body: UploadBody = {
     lengthBytes: length,
     ...(lies !== null && { file: { ...lies, pass, passNow: lane.tryTake } }),
-    bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.gate.held),
+    bytesPerSecond: () => engine.meter.bytesPerSecond() / Math.max(1, engine.semaphore.held),
     read: (into, at, arePassed) => {
       const wanted = Math.min(into.length, length - at);
       const allowed = arePassed ? wanted : lane.tryTake(wanted);

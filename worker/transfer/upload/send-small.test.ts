@@ -203,13 +203,13 @@ test("a second try that waits for its signature when the first one arrives sends
     const held = Promise.withResolvers<void>();
     signing = held.promise;
     // It is in line for the second try by then.
-    await expect.poll(() => engine.gate.held).toBe(2);
+    await expect.poll(() => engine.semaphore.held).toBe(2);
     await sending;
     held.resolve();
     await sendFile(engine, (await prepare()).job);
     expect(await asked("PutObject", job.key)).toBe(1);
     expect(movedBytes()).toBe(content.length);
-    await expect.poll(() => engine.gate.held).toBe(0);
+    await expect.poll(() => engine.semaphore.held).toBe(0);
   } finally {
     await engine.close();
   }

@@ -49,7 +49,7 @@ export async function sendSmall(engine: Engine, job: SendJob, part: PlannedPart)
   const { signal } = watch;
   const { retrier } = engine;
   try {
-    return await engine.gate.run({ signal, size: "small" }, () => sendNow(engine, job, part));
+    return await engine.semaphore.run({ signal, size: "small" }, () => sendNow(engine, job, part));
   } catch (error) {
     watch.onPart(part, signal.aborted || error === SHED ? "waiting" : "again");
     throwIfAborted(signal);
@@ -170,10 +170,10 @@ class SmallFlight {
   #ask(isHedge: boolean): Promise<Said> {
     const { part, memory, crc32 } = this.#about;
     const { key, nonce, watch } = this.#job;
-    const { meter, gate } = this.#engine;
+    const { meter, semaphore } = this.#engine;
     const body = new HeldBody(memory, {
       lengthBytes: part.length,
-      bytesPerSecond: () => meter.bytesPerSecond() / Math.max(1, gate.held),
+      bytesPerSecond: () => meter.bytesPerSecond() / Math.max(1, semaphore.held),
       sent: (bytes) => {
         if (bytes > 0) meter.add(bytes);
         this.#tries.moved(bytes, isHedge);

@@ -71,7 +71,7 @@ export async function sendStream(engine: Engine, stream: StreamToSend): Promise<
     takeBack(lent);
   };
   const underWay = new Set<Promise<void>>();
-  const allCame = engine.gate.expectMore();
+  const allCame = engine.semaphore.expectMore();
   const stopBegin = (afterMs: number) => void setTimeout(() => lasting.abort(new Fault("CANCELLED")), afterMs).unref();
   const stop = () => {
     stream.input.destroy();

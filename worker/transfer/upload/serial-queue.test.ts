@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTurns } from "./serial-queue.ts";
+import { createSerialQueue } from "./serial-queue.ts";
 
 function works() {
   const begun: string[] = [];
@@ -16,7 +16,7 @@ const soon = () => new Promise((resolve) => setImmediate(resolve));
 
 test("one begins when the one before it has ended, well or not", async () => {
   const { begun, ends, work } = works();
-  const turns = createTurns({ isQuick: () => true });
+  const turns = createSerialQueue({ isQuick: () => true });
   const first = turns.run(work("first"));
   const second = turns.run(work("second"));
   const third = turns.run(work("third"));
@@ -35,7 +35,7 @@ test("one begins when the one before it has ended, well or not", async () => {
 
 test("what has to wait for the disk waits side by side", async () => {
   const { begun, work } = works();
-  const turns = createTurns({ isQuick: () => false });
+  const turns = createSerialQueue({ isQuick: () => false });
   for (const name of ["first", "second", "third"]) void turns.run(work(name));
   await soon();
   expect(begun).toEqual(["first", "second", "third"]);

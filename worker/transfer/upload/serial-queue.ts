@@ -5,11 +5,11 @@ import { diskSense, type DiskSense } from "#worker/base/adaptive-sync-io.ts";
  * parallel all would be ready in the same late moment. In series the first part is sent while others are summed, and they do
  * not all begin to send at once. While the disk is slow, calls run in parallel.
  */
-export interface Turns {
+export interface SerialQueue {
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-export function createTurns(disk: Pick<DiskSense, "isQuick"> = diskSense): Turns {
+export function createSerialQueue(disk: Pick<DiskSense, "isQuick"> = diskSense): SerialQueue {
   let last: Promise<unknown> = Promise.resolve();
   return {
     run: (work) => {

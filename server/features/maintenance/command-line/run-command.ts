@@ -86,8 +86,8 @@ async function restore(scope: Scope): Promise<CommandResult> {
   const from = resolve(invocation.operands[0] ?? "");
   const restored = await restoreBackup({ from, dataFolder, now: around.now() });
   // Checks the master key now, because a hub without it does not start.
-  const key = await withTools(await openToolsBeside(toolsWish(scope)), async ({ db, keeper }) =>
-    checkMasterKey(db, keeper, around.now()).then(
+  const key = await withTools(await openToolsBeside(toolsWish(scope)), async ({ db, signer }) =>
+    checkMasterKey(db, signer, around.now()).then(
       () => null,
       (error: unknown) => {
         if (isFault(error)) return error;
@@ -193,7 +193,7 @@ async function janitor(scope: Scope): Promise<CommandResult> {
   const mode = invocation.switches.has("delete") ? ("delete" as const) : ("report" as const);
   const wish = { mode, by: "command line" };
   const reports = await withTools(await openToolsBeside(toolsWish(scope)), async (tools) => {
-    await checkMasterKey(tools.db, tools.keeper, around.now());
+    await checkMasterKey(tools.db, tools.signer, around.now());
     const name = invocation.values.get("profile");
     if (name === undefined) return runJanitor(tools, wish);
     const row = await tools.db.profile.findUnique({ where: { name } });

@@ -5,8 +5,8 @@ import { openBeside, openDatabase, type Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { checkMasterKey } from "#server/signer/check-master-key.ts";
 import { createKeyUses } from "#server/core/api/key-uses.ts";
-import { createKeeper } from "#server/signer/answer.ts";
-import type { Keeper } from "#server/signer/messages.ts";
+import { createSigner } from "#server/signer/answer.ts";
+import type { Signer } from "#server/signer/messages.ts";
 import { createKeyedLock, type KeyedLock } from "#server/platform/keyed-lock.ts";
 import { Live } from "#server/core/live/live.ts";
 import { createStores } from "#server/core/profiles/open-store.ts";
@@ -20,7 +20,7 @@ import type { Stores } from "#server/core/api/ports/stores.ts";
  */
 export interface Tools {
   db: Database;
-  keeper: Keeper;
+  signer: Signer;
   stores: Stores;
   locks: KeyedLock;
   /** Unused state: a command has no connected browsers or nodes. */
@@ -50,12 +50,12 @@ const LOCK_WAIT_MS = 3_000;
 
 function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): Tools {
   const { reach, now } = wish;
-  const keeper = createKeeper(wish, { now });
+  const signer = createSigner(wish, { now });
   const keyUses = createKeyUses(db, now);
-  const stores = createStores(db, keeper, { keyUses, reach, counters: { storeCalls: new Map() }, now });
+  const stores = createStores(db, signer, { keyUses, reach, counters: { storeCalls: new Map() }, now });
   return {
     db,
-    keeper,
+    signer,
     stores,
     locks: createKeyedLock(),
     live: new Live(),
@@ -100,7 +100,7 @@ export async function openToolsAlone(wish: ToolsWish): Promise<Tools> {
     });
     try {
       await wish.prepare?.();
-      const { rewrapped } = await checkMasterKey(db, tools.keeper, wish.now());
+      const { rewrapped } = await checkMasterKey(db, tools.signer, wish.now());
       return { ...tools, rewrapped };
     } catch (error) {
       await tools.close();

@@ -4,7 +4,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { afterEach, describe, expect, it } from "vitest";
 import { createAddresses } from "./addresses.ts";
 import { withTtl, type Resolving } from "./resolve-addresses.ts";
-import { collect, get, wire } from "#worker/testing/http-client-tester.ts";
+import { collect, get, httpClient } from "#worker/testing/http-client-tester.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -56,7 +56,7 @@ async function storeOn(delays: Readonly<Record<string, number>>) {
 
 /** Fetches `count` times, so many at a time as there are connections. */
 async function fetchMany(
-  one: ReturnType<typeof wire>,
+  one: ReturnType<typeof httpClient>,
   url: string,
   { count, lanes }: { count: number; lanes: number },
 ) {
@@ -71,7 +71,7 @@ describe("a store of many addresses", () => {
   it("is reached over all of them, with one look-up of its name", async () => {
     const store = await storeOn({ "127.0.0.2": 1, "127.0.0.3": 1, "127.0.0.4": 1 });
     const { told, resolver } = resolverOf(["127.0.0.2", "127.0.0.3", "127.0.0.4"]);
-    const one = wire({ connections: 6, naming: { resolver } });
+    const one = httpClient({ connections: 6, naming: { resolver } });
     await fetchMany(one, store.url, { count: 60, lanes: 6 });
     expect(told.asked).toBe(1);
     expect(Object.fromEntries(one.spread)).toEqual({ "127.0.0.2": 2, "127.0.0.3": 2, "127.0.0.4": 2 });
@@ -80,7 +80,7 @@ describe("a store of many addresses", () => {
   it("is reached past an address that is dead, which is then tried last", async () => {
     const store = await storeOn({ "127.0.0.3": 1 });
     const { resolver } = resolverOf(["127.0.0.2", "127.0.0.3"]);
-    const one = wire({ connections: 4, naming: { resolver } });
+    const one = httpClient({ connections: 4, naming: { resolver } });
     await fetchMany(one, store.url, { count: 12, lanes: 4 });
     expect(one.spread.get("127.0.0.3")).toBe(4);
     expect(one.spread.get("127.0.0.2") ?? 0).toBe(0);
@@ -89,7 +89,7 @@ describe("a store of many addresses", () => {
   it("gives fewer connections to an address that is much slower", async () => {
     const store = await storeOn({ "127.0.0.2": 150, "127.0.0.3": 5 });
     const { resolver } = resolverOf(["127.0.0.2", "127.0.0.3"]);
-    const one = wire({ connections: 8, naming: { resolver } });
+    const one = httpClient({ connections: 8, naming: { resolver } });
     await fetchMany(one, store.url, { count: 200, lanes: 8 });
     // The last one there may just have been closed: then the slow one has none.
     const [slow = 0, fast = 0] = ["127.0.0.2", "127.0.0.3"].map((address) => one.spread.get(address));
@@ -121,7 +121,7 @@ describe("a store of many addresses", () => {
 
   it("never leads to a metadata service, whatever the name is said to be", async () => {
     const { resolver } = resolverOf(["127.0.0.2", "169.254.169.254"]);
-    const one = wire({ naming: { resolver } });
+    const one = httpClient({ naming: { resolver } });
     await expect(one.send(get("http://store.example:9/key"))).rejects.toMatchObject({ code: "ENDPOINT_REFUSED" });
   });
 

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createBeats } from "#worker/base/timer-coalescer.ts";
+import { createTimerCoalescer } from "#worker/base/timer-coalescer.ts";
 import { createRoomWatch } from "./room-watch.ts";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
@@ -30,7 +30,11 @@ function rooms() {
 }
 
 /** A link of such round trips. */
-const at = (rttMs: number | null) => ({ beats: createBeats(), rttMs: () => rttMs, now: () => performance.now() });
+const at = (rttMs: number | null) => ({
+  coalescer: createTimerCoalescer(),
+  rttMs: () => rttMs,
+  now: () => performance.now(),
+});
 
 test("each is told once, when it has room, at a tick that follows the round trip", () => {
   const kernel = rooms();

@@ -1,4 +1,4 @@
-import type { Beats } from "#worker/base/timer-coalescer.ts";
+import type { TimerCoalescer } from "#worker/base/timer-coalescer.ts";
 import type { SocketWatch } from "#worker/base/system-calls.ts";
 
 /**
@@ -38,7 +38,7 @@ interface Waiting {
 
 export function createRoomWatch(
   rooms: SocketWatch,
-  about: { beats: Pick<Beats, "after">; rttMs(): number | null; now(): number },
+  about: { coalescer: Pick<TimerCoalescer, "after">; rttMs(): number | null; now(): number },
 ): RoomWatch {
   const waiting = new Map<number, Waiting>();
   const paced = new Set<number>();
@@ -77,7 +77,7 @@ export function createRoomWatch(
   };
   const startAfter = (ms: number) => {
     tickMs = ms;
-    forgetTick = about.beats.after(ms, tick);
+    forgetTick = about.coalescer.after(ms, tick);
   };
   const stop = () => {
     forgetTick?.();

@@ -19,7 +19,7 @@ const nextFrame: NextFrame = (run) => {
   }, WITHOUT_FRAMES_MS);
 };
 
-export class Turns {
+export class FrameScheduler {
   readonly #waiting = new Map<string, () => void>();
   readonly #nextFrame: NextFrame;
   #isAsked = false;

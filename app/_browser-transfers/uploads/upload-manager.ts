@@ -18,7 +18,7 @@ import { setUnfinished } from "./unfinished.ts";
  * forward actions to it. When the owner closes or dies, another tab gets the lock and continues.
  */
 
-export interface DeskBatch extends BatchView {
+export interface UploadBatch extends BatchView {
   /** `here` when this tab sends it, `elsewhere` when another tab does. */
   owner: "here" | "elsewhere";
 }
@@ -39,7 +39,7 @@ const SHOW_EVERY_MS = 250;
 const KEPT_AT_ONCE = 250;
 const lockOf = (batchId: string): string => `${NAME}-${batchId}`;
 
-export class TransferDesk {
+export class UploadManager {
   readonly #personId: string;
   readonly #stop = new AbortController();
   readonly #lives = new Map<string, BatchLife>();
@@ -50,7 +50,7 @@ export class TransferDesk {
   readonly #tools: Omit<UploadTools, "onFault">;
   readonly #channel = typeof BroadcastChannel === "undefined" ? null : new BroadcastChannel(NAME);
   #kept: Kept | null = null;
-  #shown: readonly DeskBatch[] = [];
+  #shown: readonly UploadBatch[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
   #mark = "";
 
@@ -100,7 +100,7 @@ export class TransferDesk {
   };
 
   /** Uploads, newest first. Returns the same array until something changes. */
-  readonly batches = (): readonly DeskBatch[] => this.#shown;
+  readonly batches = (): readonly UploadBatch[] => this.#shown;
 
   /** Returns the files of an upload; empty in tabs that do not own it. */
   files(batchId: string): FileView[] {
@@ -242,9 +242,9 @@ export class TransferDesk {
 
   #show(): void {
     this.#timer = undefined;
-    const mine = [...this.#lives.values()].map((life): DeskBatch => ({ ...life.view(), owner: "here" }));
+    const mine = [...this.#lives.values()].map((life): UploadBatch => ({ ...life.view(), owner: "here" }));
     for (const { owner: _owner, ...view } of mine) this.#tell({ kind: "batch", view });
-    const others = [...this.#elsewhere.values()].map((view): DeskBatch => ({ ...view, owner: "elsewhere" }));
+    const others = [...this.#elsewhere.values()].map((view): UploadBatch => ({ ...view, owner: "elsewhere" }));
     this.#shown = [...mine, ...others].sort((a, b) => b.createdAt - a.createdAt);
     this.#setTitle(titleMark(mine));
     setUnfinished(this.#shown.length > 0);

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
-import { Turns } from "./turns.ts";
+import { FrameScheduler } from "./frame-scheduler.ts";
 
 /** Frames that come when the test says so. */
 function page() {
   const asked: ((isSeen: boolean) => void)[] = [];
   const done: string[] = [];
-  const turns = new Turns((run) => asked.push(run));
+  const turns = new FrameScheduler((run) => asked.push(run));
   return {
     done,
     take: (name: string, then = () => {}) =>

@@ -1,6 +1,0 @@
-import { Turns } from "./turns.ts";
-
-/** For tests: the frame interval of a visible page, in milliseconds, driven by a clock that a test can control. */
-export const FRAME_MS = 16;
-
-export const makeTurns = (): Turns => new Turns((run) => setTimeout(run, FRAME_MS, true));
