@@ -258,6 +258,7 @@ async function keepListening(agent: Agent): Promise<void> {
       }
     },
     onLost: narrator.hubLost,
+    onRefused: narrator.waitingFor,
   });
 }
 
