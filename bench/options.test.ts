@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { BenchError } from "./bench-error.ts";
 import { CASES } from "./cases.ts";
 import { readOptions } from "./options.ts";
 
@@ -31,6 +32,11 @@ describe("the options of a benchmark", () => {
     [["--fast"], "--fast"],
   ])("refuse %j and name it", (args, sentence) => {
     expect(() => readOptions(args)).toThrow(sentence);
+  });
+
+  it("name every case in one sentence when a case is unknown", () => {
+    const names = CASES.map(({ name }) => name).join(", ");
+    expect(() => readOptions(["wan-999"])).toThrow(new BenchError(`There is no case "wan-999". Cases: ${names}.`));
   });
 
   it("never keep results of a changed size", () => {

@@ -113,12 +113,9 @@ function parse(args: readonly string[]) {
 
 function findCase(name: string): BenchCase {
   const found = CASES.find((benchCase) => benchCase.name === name);
-  if (found === undefined)
-    throw new BenchError(`There is no case "${name}".        npm run bench -- fleet      a hub and thousands of simulated nodes; --help says more
-       npm run bench -- openings   how soon pages are there, and answer; --help says more
-       npm run bench -- training   what saving costs the training beside it; --help says more
-
-Cases: ${CASES.map((c) => c.name).join(", ")}.`);
+  if (found === undefined) {
+    throw new BenchError(`There is no case "${name}". Cases: ${CASES.map((benchCase) => benchCase.name).join(", ")}.`);
+  }
   return found;
 }
 

@@ -92,28 +92,45 @@ function cpuOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) * TICK_SECONDS * 1000;
 }
 
-/** Starts the signer process as the hub does, and asks it over its pipe in the batches that workers send. */
-async function startKeeper() {
+/**
+ * Starts the signer process as the hub's launcher does, with its secret as the first message, and asks it over its pipe in the
+ * batches that workers send. @throws BenchError
+ */
+export async function startSigner() {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-signing-"));
   const child = spawn(process.execPath, [join(ROOT, "server/signer/main.ts")], {
-    env: { ...process.env, TIDEMARK_DATA: folder, TIDEMARK_SECRET: randomBytes(32).toString("base64") },
+    env: { ...process.env, TIDEMARK_DATA: folder },
     stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
   });
   const pipe = child.stdio[3];
-  if (!(pipe instanceof Socket) || child.pid === undefined) throw new BenchError("The keeper did not start.");
+  if (!(pipe instanceof Socket) || child.pid === undefined) throw new BenchError("The signer did not start.");
   const { pid } = child;
+  const stop = async (): Promise<void> => {
+    if (child.connected) child.disconnect();
+    pipe.destroy();
+    await rm(folder, { recursive: true, force: true });
+  };
+  // A signer that ended at once is reported by the first request, so this error is ignored.
+  child.send({ secrets: { TIDEMARK_SECRET: randomBytes(32).toString("base64") } }, () => undefined);
   const replies = createInterface({ input: pipe })[Symbol.asyncIterator]();
   let id = 0;
   const ask = async (call: string, input: object): Promise<{ sealed?: string; requests?: unknown[] }> => {
     pipe.write(`${JSON.stringify({ id: ++id, call, input })}\n`);
     const line = await replies.next();
-    const { ok } = JSON.parse(String(line.value)) as { ok?: { sealed?: string; requests?: unknown[] } };
-    if (ok === undefined) throw new BenchError(`The keeper refused to ${call}.`);
+    if (line.done === true) throw new BenchError(`The signer ended before it answered ${call}.`);
+    const { ok } = JSON.parse(line.value) as { ok?: { sealed?: string; requests?: unknown[] } };
+    if (ok === undefined) throw new BenchError(`The signer refused to ${call}.`);
     return ok;
   };
-  await ask("open", { canary: null });
   const place = "ProfileSecret|bench|sealed";
-  const { sealed } = await ask("seal", { place, credential });
+  const sealKey = async (): Promise<string | undefined> => {
+    await ask("open", { canary: null });
+    return (await ask("seal", { place, credential })).sealed;
+  };
+  const sealed = await sealKey().catch(async (error: unknown) => {
+    await stop();
+    throw error;
+  });
   return {
     cpuMs: () => cpuOf(pid),
     sign: async () => {
@@ -123,13 +140,9 @@ async function startKeeper() {
         const answer = await ask("sign", { place, sealed, access, operations: batch, lifetimeMs: LIFETIME_MS });
         signed += answer.requests?.length ?? 0;
       }
-      if (signed !== PARTS) throw new BenchError(`The keeper signed ${signed} of ${PARTS}.`);
+      if (signed !== PARTS) throw new BenchError(`The signer signed ${signed} of ${PARTS}.`);
     },
-    stop: async () => {
-      child.disconnect();
-      pipe.destroy();
-      await rm(folder, { recursive: true, force: true });
-    },
+    stop,
   };
 }
 
@@ -137,27 +150,27 @@ const median = (values: readonly number[]): number => values.toSorted((a, b) => 
 
 /** Prints the medians of `repeat` rounds of a thousand parts each. @throws BenchError */
 export async function benchSigning(repeat: number): Promise<void> {
-  const keeper = await startKeeper();
+  const signer = await startSigner();
   const sdk = await createSdkSigner();
-  const costs = { signer: [] as Cost[], keeper: [] as Cost[], sdk: [] as Cost[] };
+  const costs = { code: [] as Cost[], signer: [] as Cost[], sdk: [] as Cost[] };
   try {
     // Round 0 is a warm-up for the JIT compiler and does not count.
     for (let round = 0; round <= repeat; round++) {
       const turn = {
-        signer: await costOf(signHere),
-        keeper: await costOf(keeper.sign, keeper.cpuMs),
+        code: await costOf(signHere),
+        signer: await costOf(signer.sign, signer.cpuMs),
         sdk: await costOf(sdk),
       };
       if (round === 0) continue;
-      for (const name of ["signer", "keeper", "sdk"] as const) costs[name].push(turn[name]);
+      for (const name of ["code", "signer", "sdk"] as const) costs[name].push(turn[name]);
     }
   } finally {
-    await keeper.stop();
+    await signer.stop();
   }
   const base = median(costs.sdk.map(({ cpuMs }) => cpuMs));
   console.log(`\n${PARTS} signatures of parts, median of ${repeat} rounds\n`);
-  const titles = { signer: "our signer", keeper: "through the keeper's process", sdk: "the AWS SDK's signer" };
-  for (const name of ["signer", "keeper", "sdk"] as const) {
+  const titles = { code: "our signing code", signer: "through the signer process", sdk: "the AWS SDK's signer" };
+  for (const name of ["code", "signer", "sdk"] as const) {
     const cpu = median(costs[name].map(({ cpuMs }) => cpuMs));
     const wall = median(costs[name].map(({ wallMs }) => wallMs));
     const ratio = `${(cpu / base).toFixed(2)} of the SDK's`;

@@ -31,6 +31,7 @@ describe("read XML", () => {
     "<A></B>",
     "<A/><B/>",
     "<A>&unknown;</A>",
+    "<A>&constructor;</A>",
     "<A>& </A>",
     "<A>&#x110000;</A>",
     '<!DOCTYPE a [<!ENTITY x "y">]><a>&x;</a>',

@@ -8,7 +8,10 @@ import { S3Error } from "./s3-error.ts";
 export type XmlElement = { readonly name: string; readonly text: string; readonly children: readonly XmlElement[] };
 
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" };
-const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+/** A map, because an object also has inherited properties, such as `constructor`. */
+const ENTITIES: ReadonlyMap<string, string> = new Map(
+  Object.entries({ amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" }),
+);
 const MAX_DEPTH = 16;
 
 function escapeText(value: string): string {
@@ -45,7 +48,7 @@ function decodeText(raw: string): string {
   return raw.replace(/&(#x[0-9a-fA-F]+|#[0-9]+|[a-z]+);|&/g, (_, reference: string | undefined) => {
     if (reference === undefined) throw malformed();
     if (!reference.startsWith("#")) {
-      const known = ENTITIES[reference];
+      const known = ENTITIES.get(reference);
       if (known === undefined) throw malformed();
       return known;
     }

@@ -7,6 +7,7 @@ import { formatBytes } from "#protocol/base/units.ts";
 import { KOFFI, NODE_RS_CRC32 } from "./base/load-native.ts";
 import { buildSingleFile } from "./packaging/build-single-file.ts";
 import { importNode } from "./packaging/import-node.ts";
+import { PACKED_MODULES } from "./packaging/packed-modules.ts";
 
 /**
  * Bundles the worker into `dist/tidemark.mjs`, a script that needs only Node 22.19 or newer. On Linux it also builds
@@ -59,13 +60,7 @@ const sharedFault: Plugin = {
   },
 };
 
-/** Modules to embed as compressed text. They are packed together, so that the AWS SDK is included only once. */
-const PACKED = [
-  "worker/object-copy/requests/send-stdin.ts",
-  "worker/commands/doctor/try-store.ts",
-  "worker/engines/sdk-reference.ts",
-  "worker/keys/ask-provider.ts",
-].map((path) => join(root, path));
+const PACKED = PACKED_MODULES.map((path) => join(root, path));
 
 async function pack(): Promise<string> {
   const exported = PACKED.map((path) => `export * from ${JSON.stringify(path)};`).join("\n");

@@ -35,6 +35,7 @@ test.each([
   [{ size: "much" }, "size"],
   [{ size: "1kB" }, "size"],
   [{ part: "0" }, "part"],
+  [{ part: "5MB" }, "part"],
   [{ connections: "0" }, "connections"],
   [{ connections: "300" }, "connections"],
   [{ rounds: "1.5" }, "rounds"],

@@ -1,4 +1,4 @@
-import { BENCH_PRESETS, isPreset } from "#protocol/benchmarks/presets.ts";
+import { BENCH_PRESETS, isPreset, LEAST_PART_BYTES } from "#protocol/benchmarks/presets.ts";
 import { USUAL_SETTINGS, type BenchSettings } from "#protocol/benchmarks/plan-input.ts";
 import type { EngineName } from "#protocol/benchmarks/engines.ts";
 import { Fault } from "#protocol/faults/fault.ts";
@@ -76,7 +76,7 @@ export function readForm(
 ): { read: ReadForm } | { problems: FormProblem } {
   const problems: FormProblem = {};
   const sizeBytes = sizeOf(form.size, MB, 20_000 * MB);
-  const partBytes = sizeOf(form.part, MB, 5_000 * MB);
+  const partBytes = sizeOf(form.part, LEAST_PART_BYTES, 5_000 * MB);
   if (typeof sizeBytes === "string") problems.size = sizeBytes;
   if (typeof partBytes === "string") problems.part = partBytes;
   const connections = whole(form.connections, 256);

@@ -102,7 +102,7 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   ["bench s3://bucket/a --engines aria2 --directions up", "aria2 cannot do that"],
   ["bench s3://bucket/a --preset fast", "guide, storj-1gb"],
   ["bench s3://bucket/a --size 10", "less than 1 MB shows nothing"],
-  ["bench s3://bucket/a --part-size 10", "parts are 1 MB or longer"],
+  ["bench s3://bucket/a --part-size 10", "parts are 5 MiB or longer, because S3 refuses shorter ones"],
   ["bench s3://bucket/a --rounds 0", "1 to 256"],
   ["bench s3://bucket/a --time-limit 0", "nothing is done in no time"],
   ["bench s3://bucket/a --seed first", "a whole number"],

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { RunningStore } from "./start-store.ts";
-import { addKey } from "./store-control.ts";
+import { addCredential } from "./store-control.ts";
 
 /**
  * Emulates all sources of AWS keys on one loopback address: instance metadata (IMDSv2), container metadata, Security Token
@@ -58,7 +58,7 @@ export async function openKeyServices(store: RunningStore, folder: string): Prom
       `token+${randomUUID()}/==`,
     ];
     const expiresAtMs = Date.now() + services.lifeMs;
-    await addKey(store, { accessKey, secretKey, sessionToken, expiresAtMs });
+    await addCredential(store, { accessKey, secretKey, sessionToken, expiresAtMs });
     services.given++;
     services.secrets.add(secretKey).add(sessionToken);
     return {

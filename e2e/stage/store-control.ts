@@ -84,7 +84,7 @@ export const resetCounters = (store: Controlled): Promise<unknown> =>
 export const setClock = (store: Controlled, offsetMs: number): Promise<unknown> =>
   ask(store, { method: "PUT", path: "/clock", body: { offsetMs } });
 
-/** Adds a key pair, which may be temporary. */
+/** Adds a key pair; a temporary one has a token and an expiry. */
 export const addCredential = (
   store: Controlled,
   credential: { accessKey: string; secretKey: string; sessionToken?: string; expiresAtMs?: number },
@@ -92,9 +92,3 @@ export const addCredential = (
 
 export const removeCredential = (store: Controlled, accessKey: string): Promise<unknown> =>
   ask(store, { method: "DELETE", path: `/credentials/${accessKey}` });
-
-/** Adds a key pair; a temporary one has a token and an expiry. */
-export const addKey = (
-  store: Controlled,
-  key: { accessKey: string; secretKey: string; sessionToken?: string; expiresAtMs?: number },
-): Promise<unknown> => ask(store, { method: "PUT", path: "/credentials", body: key });

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import { faultData } from "../faults/fault-data.ts";
 import { id } from "../base/names.ts";
-import { benchSettings, startBenchInput } from "./plan-input.ts";
+import { newBenchSettings, startBenchInput } from "./plan-input.ts";
 
 /** A benchmark of a node's own link, as a single turn, that somebody starts on the node's command line. */
 
@@ -20,7 +20,7 @@ export const startOwnBenchInput = z.object({
   /** Made by the node: a repeated request starts no second benchmark. */
   id,
   profileId: id,
-  settings: benchSettings,
+  settings: newBenchSettings,
   seed: startBenchInput.shape.seed,
 });
 

@@ -2,6 +2,7 @@ import * as z from "zod";
 import { id } from "../base/names.ts";
 import { scope } from "../base/scope.ts";
 import { ENGINE_NAMES, isEngine } from "./engines.ts";
+import { LEAST_PART_BYTES, PART_TOO_SHORT } from "./presets.ts";
 
 /** Settings of a benchmark that people choose, and the preview that they get before it starts. */
 
@@ -17,7 +18,7 @@ export const benchDirection = z.enum(["up", "down"]);
 
 const unique = (values: readonly unknown[]): boolean => new Set(values).size === values.length;
 
-/** Settings that hold for every node and bucket. */
+/** Settings that hold for every node and bucket. Stored ones may have shorter parts than a new benchmark may. */
 export const benchSettings = z.object({
   engines: z.array(engineName).min(1).max(ENGINE_NAMES.length).refine(unique, "an engine is named twice"),
   directions: z.array(benchDirection).min(1).max(2).refine(unique, "a direction is named twice"),
@@ -43,6 +44,11 @@ export const benchSettings = z.object({
 });
 export type BenchSettings = z.infer<typeof benchSettings>;
 
+/** Settings of a new benchmark. */
+export const newBenchSettings = benchSettings.extend({
+  partBytes: benchSettings.shape.partBytes.min(LEAST_PART_BYTES, PART_TOO_SHORT),
+});
+
 /** The settings of the SaladCloud guide. */
 export const USUAL_SETTINGS: BenchSettings = {
   engines: ["tidemark", "sdk", "rclone-tuned", "boto3"],
@@ -63,7 +69,7 @@ export const benchTargets = z.object({
   profileIds: z.array(id).min(1).max(32).refine(unique, "a bucket is named twice"),
 });
 
-export const planBenchInput = z.object({ targets: benchTargets, settings: benchSettings });
+export const planBenchInput = z.object({ targets: benchTargets, settings: newBenchSettings });
 
 export const startBenchInput = planBenchInput.extend({
   /** Made by the client: a repeated request starts no second benchmark. */

@@ -6,6 +6,13 @@
 const MIB = 1024 * 1024;
 const GB = 1_000_000_000;
 
+/**
+ * Shortest part of a benchmark. S3 refuses a shorter one unless it is the last of its object. Some engines raise such a size
+ * silently and others fail, so a comparison would say nothing.
+ */
+export const LEAST_PART_BYTES = 5 * MIB;
+export const PART_TOO_SHORT = "parts are 5 MiB or longer, because S3 refuses shorter ones";
+
 export interface BenchPreset {
   sizeBytes: number;
   partBytes: number;

@@ -66,6 +66,24 @@ describe("a fair queue", () => {
     expect(await Promise.all(all)).toEqual(["a1", "a2", "a3", "a4"]);
   });
 
+  it("keeps no place in the order for a caller that it refused", async () => {
+    const { began, ask, end } = createTasks(createFairQueue({ ...LIMITS, atOnce: 1, waiting: 2 }));
+    const all = [ask("a", "a1"), ask("a", "a2"), ask("b", "b1")];
+    await expect(ask("c", "c1")).rejects.toMatchObject({ code: "TOO_MANY_TRIES" });
+    await settle();
+    const endAndSettle = async (name: string): Promise<void> => {
+      expect(began.at(-1)).toBe(name);
+      end(name);
+      await settle();
+    };
+    await endAndSettle("a1");
+    all.push(ask("d", "d1"));
+    await endAndSettle("b1");
+    all.push(ask("c", "c2"));
+    for (const name of ["a2", "d1", "c2"]) await endAndSettle(name);
+    await Promise.all(all);
+  });
+
   it("goes on after a task that failed", async () => {
     const queue = createFairQueue(LIMITS);
     await expect(queue.run("a", () => Promise.reject(new Error("no")))).rejects.toThrow("no");

@@ -55,21 +55,24 @@ export function createFairQueue(limits: QueueLimits): FairQueue {
     }
   };
 
-  const enter = async (lane: Lane): Promise<void> => {
-    if (lane.waiting.length >= limits.waitingEach || waiting >= limits.waiting) {
+  /** Waits for the turn of `caller`, and returns its lane. A refused caller gets no lane, or it would keep a place in the order. */
+  const enter = async (caller: string): Promise<Lane> => {
+    const waitingHere = lanes.get(caller)?.waiting.length ?? 0;
+    if (waitingHere >= limits.waitingEach || waiting >= limits.waiting) {
       throw new Fault("TOO_MANY_TRIES", { detail: "too much is asked for at once", retryAfterMs: 1_000 });
     }
+    const lane = laneOf(caller);
     const { promise, resolve } = Promise.withResolvers<undefined>();
     lane.waiting.push(() => resolve(undefined));
     waiting++;
     startNext();
     await promise;
+    return lane;
   };
 
   return {
     run: async (caller, task) => {
-      const lane = laneOf(caller);
-      await enter(lane);
+      const lane = await enter(caller);
       try {
         return await task();
       } finally {

@@ -73,12 +73,13 @@ export function createThrottle(now: () => number): Throttle {
         const retryAfterMs = Math.ceil(((calls + 1 - atOnce) / perSecond) * 1000);
         throw new Fault("TOO_MANY_TRIES", { detail: `wait ${Math.ceil(retryAfterMs / 1000)} s`, retryAfterMs });
       }
-      const entry = { calls: calls + 1, at };
       spent.delete(key);
-      spent.set(key, entry);
+      spent.set(key, { calls: calls + 1, at });
       forgetOldest(spent);
       return () => {
-        entry.calls = Math.max(0, entry.calls - 1);
+        // A later call may have replaced the entry that this one made.
+        const entry = spent.get(key);
+        if (entry !== undefined) entry.calls = Math.max(0, entry.calls - 1);
       };
     },
     clear: (key) => {

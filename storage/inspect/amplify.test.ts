@@ -5,9 +5,9 @@ import { inspectFile } from "./inspect-file.ts";
 import { readPickle } from "./pickle/read-pickle.ts";
 import { emptyFound } from "./found.ts";
 import { collectTensors } from "./torch-values.ts";
-import { boundSource, sourceOfBytes } from "./source.ts";
+import { boundSource, sourceOfBytes, type BoundedSource } from "./source.ts";
 import { readOcdbt } from "./read-ocdbt.ts";
-import { readEntryStart } from "./read-zip.ts";
+import { readEntryStart, type ZipEntry } from "./read-zip.ts";
 
 /** Small files that describe much: every one of them held the hub for seconds, or ended it. */
 
@@ -41,6 +41,15 @@ function prefixTable(rows: number): number[] {
   ];
 }
 
+/** A file that is one deflated zip entry, and what its directory would say of the entry. */
+function deflatedEntry(packed: Buffer): [BoundedSource, ZipEntry] {
+  const local = Buffer.alloc(30);
+  local.writeUInt32LE(0x04034b50, 0);
+  const source = boundSource(sourceOfBytes(Buffer.concat([local, packed])));
+  const about = { name: "", method: 8, isEncrypted: false, crc32: 0, sizeBytes: 0, headerAt: 0 };
+  return [source, { ...about, packedBytes: packed.length }];
+}
+
 describe("a small file that describes much", () => {
   it("an index whose paths are told by their beginnings is given up before they are joined", async () => {
     const body = [...Array.from({ length: 16 }, () => 1), 0, 1, 1, 1, 0, ...prefixTable(60_000)];
@@ -52,20 +61,20 @@ describe("a small file that describes much", () => {
     expect(process.resourceUsage().maxRSS - peakBefore).toBeLessThan(1_000_000);
   });
 
+  it("an entry that unpacks past the limit is too much, and one whose packed bytes are damaged is malformed", async () => {
+    const read = (packed: Buffer) => {
+      const [source, entry] = deflatedEntry(packed);
+      return readEntryStart(source, entry, packed.length);
+    };
+    await expect(read(deflateRawSync(Buffer.alloc(4 * 1024 * 1024 + 1)))).rejects.toMatchObject({
+      code: "TOO_MUCH_INSIDE",
+    });
+    await expect(read(Buffer.alloc(64, 0xff))).rejects.toMatchObject({ code: "MALFORMED" });
+  });
+
   it("entries that all lie at one place are unpacked once in a while, not five hundred times", async () => {
     const packed = deflateRawSync(Buffer.alloc(4 * 1024 * 1024 - 1));
-    const local = Buffer.alloc(30);
-    local.writeUInt32LE(0x04034b50, 0);
-    const source = boundSource(sourceOfBytes(Buffer.concat([local, packed])));
-    const entry = {
-      name: "",
-      method: 8,
-      isEncrypted: false,
-      crc32: 0,
-      sizeBytes: 0,
-      headerAt: 0,
-      packedBytes: packed.length,
-    };
+    const [source, entry] = deflatedEntry(packed);
     const readAll = async () => {
       for (let index = 0; index < 500; index++) await readEntryStart(source, entry, packed.length);
     };

@@ -143,7 +143,7 @@ const MOST_UNPACKED_BYTES = 4 * 1024 * 1024;
 
 /**
  * Returns the first bytes of an entry: up to `most` of a stored one, or the decompressed form of the first `most` bytes
- * of a deflated one. Rejects with Fault MALFORMED, also for an encrypted entry or another method.
+ * of a deflated one. Rejects with Fault MALFORMED, also for an encrypted entry or another method, and TOO_MUCH_INSIDE.
  */
 export async function readEntryStart(source: BoundedSource, entry: ZipEntry, most: number): Promise<Uint8Array> {
   if (entry.isEncrypted) throw malformed("an entry is encrypted");
@@ -169,7 +169,9 @@ export async function readEntryStart(source: BoundedSource, entry: ZipEntry, mos
 function inflateStart(packed: Uint8Array): Uint8Array {
   try {
     return inflateRawSync(packed, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MOST_UNPACKED_BYTES });
-  } catch {
+  } catch (error) {
+    if (error instanceof Error && "code" in error && error.code === "ERR_BUFFER_TOO_LARGE")
+      throw tooMuch(`an entry unpacks to more than ${MOST_UNPACKED_BYTES} bytes`);
     throw malformed("an entry cannot be unpacked");
   }
 }

@@ -45,7 +45,10 @@ const LARGEST_WHOLE_BYTES = 5 * GIB;
 const RANGE_BYTES = GIB / 2;
 const AT_A_TIME = 4;
 
-async function sent<T>(call: Promise<T>, about: { op: string; copy: CopyWithin; subject: string }): Promise<T> {
+async function sent<T>(
+  call: Promise<T>,
+  about: { op: string; copy: Pick<CopyWithin, "signal">; subject: string },
+): Promise<T> {
   const { op, copy, subject } = about;
   try {
     return await call;
@@ -60,7 +63,11 @@ async function sent<T>(call: Promise<T>, about: { op: string; copy: CopyWithin; 
 const sourceOf = ({ bucket, source, version }: CopyWithin): string =>
   `${bucket}/${encodeKey(source)}${version === undefined ? "" : `?versionId=${encodeURIComponent(version)}`}`;
 
-async function headOf(client: S3Client, copy: CopyWithin, at: { key: string; version?: string | undefined }) {
+async function headOf(
+  client: S3Client,
+  copy: Pick<CopyWithin, "bucket" | "signal">,
+  at: { key: string; version?: string | undefined },
+) {
   const op = "HeadObject";
   const { key } = at;
   const command = new HeadObjectCommand({ Bucket: copy.bucket, Key: key, VersionId: at.version });
@@ -73,18 +80,30 @@ async function headOf(client: S3Client, copy: CopyWithin, at: { key: string; ver
 }
 
 /**
+ * Tells what has the target key: this copy, made by an earlier attempt; another object; or nothing (null). The copy is recognized
+ * by its size with either the ETag of the source or the nonce. Rejects with CANCELLED and Faults of the store.
+ */
+export async function findCopy(
+  client: S3Client,
+  copy: Omit<CopyWithin, "source" | "traits">,
+): Promise<"copy" | "another" | null> {
+  const there = await headOf(client, copy, { key: copy.target });
+  if (there === null) return null;
+  const isSame = there.ETag !== undefined && quoteEtag(there.ETag) === copy.etag;
+  const isOurs = there.Metadata?.[NONCE_METADATA] === copy.nonce;
+  return (isSame || isOurs) && there.ContentLength === copy.sizeBytes ? "copy" : "another";
+}
+
+/**
  * Copies the object, or finds the finished copy. Rejects with ALREADY_EXISTS when another object has the target key,
  * OBJECT_CHANGED, NO_SUCH_KEY, SIZE_MISMATCH, CANCELLED, and Faults of the store.
  */
 export async function copyWithin(client: S3Client, copy: CopyWithin): Promise<void> {
-  const { bucket, source, target, sizeBytes, etag, nonce, signal } = copy;
-  const there = await headOf(client, copy, { key: target });
-  if (there !== null) {
-    const isSame = there.ETag !== undefined && quoteEtag(there.ETag) === etag;
-    const isOurs = there.Metadata?.[NONCE_METADATA] === nonce;
-    if ((isSame || isOurs) && there.ContentLength === sizeBytes) return;
-    if (copy.version === undefined) throw new Fault("ALREADY_EXISTS", { op: "CopyObject", subject: target });
-  }
+  const { bucket, source, target, sizeBytes, etag, signal } = copy;
+  const there = await findCopy(client, copy);
+  if (there === "copy") return;
+  if (there === "another" && copy.version === undefined)
+    throw new Fault("ALREADY_EXISTS", { op: "CopyObject", subject: target });
   const largest = copy.largestWholeBytes ?? LARGEST_WHOLE_BYTES;
   if (sizeBytes > largest || (etag.includes("-") && sizeBytes > 0)) await copyInRanges(client, copy);
   else {

@@ -268,6 +268,7 @@ async function keepListening(agent: Agent): Promise<void> {
       }
     },
     onLost: reporter.hubLost,
+    onRefused: reporter.waitingFor,
   });
 }
 

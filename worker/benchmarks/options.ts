@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { ENGINE_NAMES, ENGINES, isEngine, type BenchDirection, type EngineName } from "#protocol/benchmarks/engines.ts";
-import { BENCH_PRESETS, isPreset } from "#protocol/benchmarks/presets.ts";
+import { BENCH_PRESETS, isPreset, LEAST_PART_BYTES, PART_TOO_SHORT } from "#protocol/benchmarks/presets.ts";
 import type { Config } from "../command-line/config.ts";
 import { usage } from "../command-line/verb.ts";
 
@@ -20,7 +20,7 @@ export interface BenchWishes {
 }
 
 const MOST_SEED = 2 ** 32;
-/** Least size of the payload and of a part: fewer bytes measure nothing. */
+/** Least size of the payload: fewer bytes measure nothing. */
 const LEAST_BYTES = 1_000_000;
 
 /** Reads and checks the options. Faults: BAD_INPUT. */
@@ -31,7 +31,7 @@ export function readBenchWishes(config: Config, random: () => number = Math.rand
   const sizeBytes = config.size("size") ?? preset.sizeBytes;
   if (sizeBytes < LEAST_BYTES) throw usage(`--size ${config.text("size")}`, "less than 1 MB shows nothing of a link");
   const partBytes = config.size("part-size") ?? preset.partBytes;
-  if (partBytes < LEAST_BYTES) throw usage(`--part-size ${config.text("part-size")}`, "parts are 1 MB or longer");
+  if (partBytes < LEAST_PART_BYTES) throw usage(`--part-size ${config.text("part-size")}`, PART_TOO_SHORT);
   const connections = config.count("concurrency");
   const engines = readEngines(config.text("engines") ?? "all");
   const directions = readDirections(config.text("directions") ?? "both");

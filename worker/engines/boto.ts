@@ -63,9 +63,9 @@ function codeOf(line: unknown): FaultCode | null {
   const parsed = failure.safeParse(line);
   if (!parsed.success) return null;
   const { name, code, status } = parsed.data;
-  return (
-    (code === null ? null : BY_CODE[code]) ?? BY_CLASS[name] ?? (status === null ? null : BY_STATUS[status]) ?? null
-  );
+  if (code !== null && Object.hasOwn(BY_CODE, code)) return BY_CODE[code] ?? null;
+  if (Object.hasOwn(BY_CLASS, name)) return BY_CLASS[name] ?? null;
+  return status === null ? null : (BY_STATUS[status] ?? null);
 }
 
 export const boto3 = driver("boto3", ["boto3", "s3transfer"], "pip install boto3");

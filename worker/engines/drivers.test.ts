@@ -89,6 +89,7 @@ test("how a program ended becomes one of our codes", () => {
   expect(codeOf("boto3", { out: `{"name":"ClientError","code":"NoSuchBucket","status":404}\n` })).toBe(
     "NO_SUCH_BUCKET",
   );
+  expect(codeOf("boto3", { out: `{"name":"toString","code":"constructor","status":404}\n` })).toBe("NO_SUCH_KEY");
   expect(codeOf("crt", { out: `{"name":"AwsCrtError","code":null,"status":403}` })).toBe("ACCESS_DENIED");
   expect(codeOf("sdk", { out: `{"type":"errand","fault":{"code":"LINK_DOWN"}}` })).toBe("LINK_DOWN");
   expect(codeOf("rclone", { endedBy: "time" })).toBe("ENGINE_TIME_LIMIT");

@@ -1,8 +1,4 @@
+import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
+
 /** Returns a program's last line parsed as JSON; null when the line is not JSON. */
-export function lastLine(out: string): unknown {
-  try {
-    return JSON.parse(out.trimEnd().split("\n").at(-1) ?? "");
-  } catch {
-    return null;
-  }
-}
+export const lastLine = (out: string): unknown => parseJsonOrNull(out.trimEnd().split("\n").at(-1) ?? "");

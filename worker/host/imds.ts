@@ -1,5 +1,6 @@
 import { Agent, request } from "node:http";
 import * as z from "zod";
+import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
@@ -40,7 +41,7 @@ export function createImds(base: string | null): Imds {
       }
     },
     identity: async () => {
-      const parsed = identity.safeParse(parseJson(await ask("GET", "/v1/token")));
+      const parsed = identity.safeParse(parseJsonOrNull(await ask("GET", "/v1/token")));
       if (parsed.success) return parsed.data.jwt;
       throw new Fault("PLATFORM_FAILED", {
         op: "GET",
@@ -54,14 +55,6 @@ export function createImds(base: string | null): Imds {
       await ask("PUT", "/v1/deletion-cost", { deletion_cost: whole });
     },
   };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 function askOnce(url: string, asked: { method: string; body: string | null }): Promise<string> {

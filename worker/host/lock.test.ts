@@ -2,7 +2,7 @@ import { lstat, lutimes, mkdtemp, readdir, rm, symlink, writeFile } from "node:f
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { lockAt, lockFolder, readHolder } from "./lock.ts";
+import { lockAt, lockFolder, namespaceOf, readHolder } from "./lock.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -58,39 +58,87 @@ test("a second process that does the same thing is told which one does it alread
   expect(await readdir(folder)).toEqual([]);
 });
 
-describe("a holder in another container, whose number means somebody else here", () => {
-  const about = { code: "FOLDER_IN_USE", op: "start", subject: "state" } as const;
+const aboutStart = { code: "FOLDER_IN_USE", op: "start", subject: "state" } as const;
+const shiftedBy = (ms: number) => new Date(Date.now() + ms);
+
+describe("a holder in another container of this machine, whose number means somebody else here", () => {
   const timing = { beatMs: 20, staleMs: 2_000 };
-  // Our own number: alive here, which says nothing.
-  const other = `${process.pid} 1 4026539999-0badb007`;
   let path: string;
   beforeEach(async () => {
     path = join(folder, "worker.lock");
-    await symlink(other, path);
+    // Our own number: alive here, which says nothing.
+    const boot = (await namespaceOf()).split("-")[1];
+    await symlink(`${process.pid} 1 4026539999-${boot}`, path);
   });
 
   test("keeps its lock as long as it touches it, although nobody here has its number", async () => {
     const beat = setInterval(() => void lutimes(path, new Date(), new Date()).catch(() => undefined), timing.beatMs);
     try {
-      await expect(lockAt(path, about, timing)).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
+      await expect(lockAt(path, aboutStart, timing)).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
     } finally {
       clearInterval(beat);
     }
     expect(await readHolder(folder)).toEqual({ pid: process.pid, isAlive: true });
   });
 
-  test("loses it when it was not touched for long", async () => {
-    const long = new Date(Date.now() - 60_000);
-    await lutimes(path, long, long);
+  test("loses it at once when it was not touched for long", async () => {
+    await lutimes(path, shiftedBy(-60_000), shiftedBy(-60_000));
     expect(await readHolder(folder)).toMatchObject({ isAlive: false });
-    const unlock = await lockAt(path, about);
+    const startedAt = performance.now();
+    const unlock = await lockAt(path, aboutStart);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
     await unlock();
     expect(await readdir(folder)).toEqual([]);
   });
 
   test("and one that was killed a moment ago holds nobody up for longer than that", async () => {
-    const unlock = await lockAt(path, about, { beatMs: 20, staleMs: 200 });
+    const unlock = await lockAt(path, aboutStart, { beatMs: 20, staleMs: 200 });
     expect(await readHolder(folder)).toMatchObject({ pid: process.pid, isAlive: true });
+    await unlock();
+  });
+});
+
+describe("a holder on another machine, whose clock is not ours", () => {
+  const timing = { beatMs: 20, staleMs: 300, briefMs: 100 };
+  let path: string;
+  beforeEach(async () => {
+    path = join(folder, "worker.lock");
+    await symlink(`${process.pid} 1 4026539999-0badb007`, path);
+  });
+
+  test.each([
+    ["an hour behind", -3_600_000],
+    ["an hour ahead", 3_600_000],
+  ])("keeps its lock while it touches it with a clock that is %s", async (_, skewMs) => {
+    const touch = () => lutimes(path, shiftedBy(skewMs), shiftedBy(skewMs));
+    await touch();
+    const beat = setInterval(() => void touch().catch(() => undefined), timing.beatMs);
+    try {
+      expect(await readHolder(folder, { ...timing, briefMs: 60_000 })).toMatchObject({ isAlive: true });
+      const patient = { ...timing, staleMs: 60_000 };
+      await expect(lockAt(path, aboutStart, patient)).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
+    } finally {
+      clearInterval(beat);
+    }
+  });
+
+  test.each([
+    ["behind", -3_600_000],
+    ["ahead", 3_600_000],
+  ])("that was killed loses its lock once we saw no touch for long enough, its clock being %s", async (_, skewMs) => {
+    await lutimes(path, shiftedBy(skewMs), shiftedBy(skewMs));
+    expect(await readHolder(folder, timing)).toMatchObject({ isAlive: false });
+    const startedAt = performance.now();
+    const unlock = await lockAt(path, aboutStart, timing);
+    expect(performance.now() - startedAt).toBeGreaterThanOrEqual(timing.staleMs);
+    await unlock();
+    expect(await readdir(folder)).toEqual([]);
+  });
+
+  test("that releases its lock meanwhile does not keep us out", async () => {
+    const unlocking = setTimeout(() => void rm(path), 50);
+    const unlock = await lockAt(path, aboutStart, { ...timing, staleMs: 60_000 });
+    clearTimeout(unlocking);
     await unlock();
   });
 });

@@ -11,27 +11,39 @@ import { codeOf, diskFault } from "../base/disk-fault.ts";
  * Locks a state folder for one worker, because two writers would corrupt each other's journals. The lock names a process
  * by pid, start time and pid namespace, so a lock left by kill -9 is recognized even when its pid was reused. A process in
  * another pid namespace (two containers on one volume) cannot be checked. Therefore the holder regularly updates the
- * lock's modification time; a lock that is no longer updated is stale.
+ * lock's modification time; a lock that is no longer updated is stale. That time comes from the holder's clock, which differs
+ * from ours on another machine. Therefore only a lock of this boot is judged by its age; any other one is watched for changes.
  *
  * The lock is a symbolic link with these values as its target. A link is created together with its content, and needs no
  * space on a full disk, where a worker must still start in order to free space.
- * Returns the function that releases the lock. May take half a minute when a container that held it was killed.
+ * Returns the function that releases the lock. May take half a minute when a container or machine that held it was killed.
  * @throws Fault FOLDER_IN_USE
  */
 export const lockFolder = (folder: string): Promise<() => Promise<void>> =>
   lockAt(join(folder, "worker.lock"), { code: "FOLDER_IN_USE", op: "start", subject: folder });
 
-/** Returns the process that holds a folder's lock, or left a stale one; null without a lock. Does not lock. */
-export async function readHolder(folder: string): Promise<{ pid: number; isAlive: boolean } | null> {
+/** A holder updates its lock every `beatMs`; a lock older than `staleMs` is stale. */
+const TIMING = { beatMs: 3_000, staleMs: 30_000 };
+/** `readHolder` only informs, so it watches a lock of another machine for a shorter time. */
+const BRIEF_MS = 7_000;
+
+/**
+ * Returns the process that holds a folder's lock, or left a stale one; null without a lock. Does not lock. Takes some seconds
+ * for a lock of another machine that is not updated.
+ */
+export async function readHolder(
+  folder: string,
+  timing = { ...TIMING, briefMs: BRIEF_MS },
+): Promise<{ pid: number; isAlive: boolean } | null> {
   const path = join(folder, "worker.lock");
   const text = await readLock(path);
   if (text === null) return null;
-  const isHeld = (await isAliveHere(text)) ?? (await ageOf(path)) < TIMING.staleMs;
-  return { pid: Number(text.split(" ")[0]), isAlive: isHeld };
+  const isFresh = async (): Promise<boolean> =>
+    (await isOfThisBoot(text))
+      ? (await ageOf(path)) < timing.staleMs
+      : isTouched(path, text, { ...timing, staleMs: timing.briefMs });
+  return { pid: Number(text.split(" ")[0]), isAlive: (await isAliveHere(text)) ?? (await isFresh()) };
 }
-
-/** A holder updates its lock every `beatMs`; a lock older than `staleMs` is stale. */
-const TIMING = { beatMs: 3_000, staleMs: 30_000 };
 
 interface About {
   code: FaultCode;
@@ -50,7 +62,7 @@ export async function lockAt(path: string, about: About, timing = TIMING): Promi
     if (await tryCreate(path, mine)) return keep(path, { mine, beatMs: timing.beatMs });
     const holder = await readLock(path);
     if (holder === null) continue;
-    if ((await isAliveHere(holder)) ?? (await isTouched(path, timing))) {
+    if ((await isAliveHere(holder)) ?? (await isTouched(path, holder, timing))) {
       throw new Fault(code, { op, subject, detail: `by process ${holder.split(" ")[0]}` });
     }
     await removeDead(path, holder);
@@ -84,15 +96,20 @@ function keep(path: string, { mine, beatMs }: { mine: string; beatMs: number }):
   };
 }
 
-/** Tells whether the lock's modification time still changes, by waiting until it changes or is `staleMs` old. */
-async function isTouched(path: string, { beatMs, staleMs }: typeof TIMING): Promise<boolean> {
+/**
+ * Tells whether the holder still updates the lock, by watching it for `staleMs`. A lock of this boot is known to be stale sooner:
+ * as soon as it is `staleMs` old.
+ */
+async function isTouched(path: string, holder: string, { beatMs, staleMs }: typeof TIMING): Promise<boolean> {
   const first = await touchedAt(path);
-  if (first === null) return false;
-  for (;;) {
-    if ((await ageOf(path)) >= staleMs) return false;
+  const isOneClock = await isOfThisBoot(holder);
+  const startedAt = performance.now();
+  for (let now = first; now !== null; now = await touchedAt(path)) {
+    if (now !== first) return true;
+    if (performance.now() - startedAt >= staleMs || (isOneClock && Date.now() - now >= staleMs)) return false;
     await sleep(beatMs / 4);
-    if ((await touchedAt(path)) !== first) return true;
   }
+  return false;
 }
 
 const touchedAt = (path: string): Promise<number | null> =>
@@ -139,6 +156,15 @@ async function isAliveHere(holder: string): Promise<boolean | null> {
   const now = await startTimeOf(pid);
   return now === null || started === "" || started === "-" || now === started;
 }
+
+/** Tells whether a lock was made under the running kernel, so that its times come from the same clock as ours. */
+async function isOfThisBoot(holder: string): Promise<boolean> {
+  const [, , namespace = ""] = holder.trim().split(" ");
+  const boot = bootOf(namespace);
+  return boot !== "" && boot === bootOf(await namespaceOf());
+}
+
+const bootOf = (namespace: string): string => namespace.slice(namespace.indexOf("-") + 1);
 
 /** Returns an id of this boot and pid namespace, within which pids are unambiguous. Short, to fit into a link's inode. */
 export async function namespaceOf(): Promise<string> {

@@ -74,8 +74,10 @@ export function readRcloneStore(facts: Files, remote: string): RcloneStore {
   }
   const valueOf = (key: string): string | null => section.values.get(key) || null;
   const type = valueOf("type")?.toLowerCase() ?? "";
-  if (type !== "s3" && type !== "b2")
-    throw refuse(subject, WHY_NOT[type] ?? `its type is ${type || "missing"}, which does not speak S3`);
+  if (type !== "s3" && type !== "b2") {
+    const known = Object.hasOwn(WHY_NOT, type) ? WHY_NOT[type] : undefined;
+    throw refuse(subject, known ?? `its type is ${type || "missing"}, which does not speak S3`);
+  }
   const [found] = readRclone([section]).remotes;
   if (found === undefined) throw refuse(subject, "it cannot be read");
   const { endpoint: written, region, provider, addressing, accessKeyId, secretAccessKey, sessionToken } = found.read;

@@ -3,12 +3,13 @@ import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts"
 import { attemptPrefix, findingFolder, keepRecordKey, OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { attemptId, id, type AttemptId, type RunName } from "#protocol/base/names.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { decideKeeping, type KeepCandidate, type KeepHistory } from "#protocol/retention/decide-keeping.ts";
 import type { KeepPolicy, KeepRecord } from "#protocol/retention/keeping.ts";
 import * as z from "zod";
 import type { BucketCalls } from "./bucket-calls.ts";
-import { parseJson, type ListedCheckpoint, type RunRecord, type RunRecords } from "./run-record.ts";
+import type { ListedCheckpoint, RunRecord, RunRecords } from "./run-record.ts";
 
 /**
  * Applies the rules of `--keep` to a run, in two steps as a hub does. A checkpoint that no rule keeps is moved to the trash by a
@@ -208,7 +209,7 @@ async function finishDeletions(parts: KeepParts, run: RunName, record: RunRecord
   const steps: number[] = [];
   for (const key of keys) {
     const found = await calls.read(key);
-    const read = found === null ? null : deletion.safeParse(parseJson(found.text));
+    const read = found === null ? null : deletion.safeParse(parseJsonOrNull(found.text));
     if (read?.success !== true || deletionKey(prefix, { run, checkpointId: read.data.checkpointId }) !== key) continue;
     if (!isDue(parts, record, read.data.checkpointId)) continue;
     await parts.assertWriter();

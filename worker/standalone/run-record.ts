@@ -4,6 +4,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { id, type RunName } from "#protocol/base/names.ts";
 import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 import { createRetentionRecords, type Retention } from "./retention-records.ts";
 
@@ -73,7 +74,7 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
       LANES,
       async (key) => {
         const found = await readText(calls, key);
-        const read = found === null ? null : epochClaim.safeParse(parseJson(found.text));
+        const read = found === null ? null : epochClaim.safeParse(parseJsonOrNull(found.text));
         if (read?.success === true && read.data.run === run) claims.set(key, read.data);
       },
     );
@@ -120,7 +121,7 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
       const known = manifests.get(key);
       if (known !== undefined) return known;
       const found = await readText(calls, key);
-      const read = found === null ? null : storedManifest.safeParse(parseJson(found.text));
+      const read = found === null ? null : storedManifest.safeParse(parseJsonOrNull(found.text));
       if (found === null || read === null || !read.success) {
         const detail =
           found === null
@@ -149,15 +150,6 @@ async function readText(calls: BucketCalls, key: string): Promise<{ text: string
   } catch (error) {
     if (isFault(error) && (error.code === "BAD_INPUT" || error.code === "TOO_LARGE")) return null;
     throw error;
-  }
-}
-
-/** Returns null for a text that is no JSON. */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 

@@ -87,6 +87,17 @@ describe("metrics of a run", () => {
     expect(metrics).toHaveLength(1);
   });
 
+  it("include the checkpoint of a step that has a final model too, and the last one before a final model", async () => {
+    const { checkpoint } = test.hub.db;
+    // The index has rows of the same step in the order in which they were inserted.
+    await checkpoint.update({ where: { id: "checkpoint-299" }, data: { role: "final-model", step: 3_000n } });
+    await checkpoint.update({ where: { id: "checkpoint-1498" }, data: { role: "final-model", step: 14_995n } });
+    const idsOf = async (steps: { from: number; to: number }) =>
+      (await ask({ names: ["loss"], steps, points: 10 })).metrics[0]?.lines.find(({ epoch }) => epoch === 1)?.ids;
+    expect(await idsOf({ from: 3_000, to: 3_000 })).toEqual(["checkpoint-300"]);
+    expect((await idsOf({ from: 10_000, to: 15_000 }))?.at(-1)).toBe("checkpoint-1499");
+  });
+
   it("of a run or with a name that is not there are not found, or empty", async () => {
     expect((await ask({ names: ["no-such"] })).metrics).toEqual([{ name: "no-such", lines: [] }]);
     await expect(callAs(test.hub, "viewer").runs.metrics({ run: runName.parse("none") })).rejects.toEqual(
@@ -101,12 +112,12 @@ describe("metrics of a run", () => {
     const plan = plain
       .prepare(
         `EXPLAIN QUERY PLAN SELECT "rowid" FROM "Checkpoint" WHERE "run" = 'a' AND "state" = 'complete'
-         AND "writerEpoch" = 1 AND "step" >= 5 AND "step" <= 9 ORDER BY "step" LIMIT 1`,
+         AND "writerEpoch" = 1 AND "role" IS NULL AND "step" >= 5 AND "step" <= 9 ORDER BY "step" LIMIT 1`,
       )
       .all();
     plain.close();
     expect(plan.map(({ detail }) => String(detail)).join("\n")).toMatch(
-      /COVERING INDEX Checkpoint_run_state_writerEpoch_step_idx \(run=\? AND state=\? AND writerEpoch=\? AND step>\? AND step<\?\)$/,
+      /SEARCH Checkpoint USING INDEX Checkpoint_run_state_writerEpoch_step_idx \(run=\? AND state=\? AND writerEpoch=\? AND step>\? AND step<\?\)$/,
     );
   });
 });

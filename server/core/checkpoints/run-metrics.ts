@@ -41,26 +41,31 @@ interface Asked {
   most: number;
 }
 
-/** Returns complete checkpoints of an epoch: the first one in each of `most` equal ranges of steps, and the last of all. */
+/**
+ * Returns complete checkpoints of an epoch: the first one in each of `most` equal ranges of steps, and the last of all. Each
+ * query excludes final models, because the final model of a step would take the place of its checkpoint.
+ */
 async function lookAt({ db }: Pick<Hub, "db">, { run, epoch, from, to, most }: Asked): Promise<Looked[]> {
-  const where = { run, state: "complete", writerEpoch: epoch, step: { gte: BigInt(from), lte: BigInt(to) } };
-  const ends = await db.checkpoint.aggregate({ where, _min: { step: true }, _max: { step: true } });
-  const [first, last] = [Number(ends._min.step ?? -1), Number(ends._max.step ?? -1)];
-  if (first < 0) return [];
+  const step = { gte: BigInt(from), lte: BigInt(to) };
+  const endOf = async (order: "asc" | "desc"): Promise<number | null> => {
+    const where = { run, state: "complete", writerEpoch: epoch, role: null, step };
+    const row = await db.checkpoint.findFirst({ where, select: { step: true }, orderBy: { step: order } });
+    return row === null ? null : Number(row.step);
+  };
+  const [first, last] = [await endOf("asc"), await endOf("desc")];
+  if (first === null || last === null) return [];
   const stretches = Math.max(1, Math.min(most, last - first));
-  const rows = await db.$queryRaw<{ id: string; step: bigint; metrics: string; role: string | null }[]>`
+  const rows = await db.$queryRaw<{ id: string; step: bigint; metrics: string }[]>`
     WITH RECURSIVE "stretch"("n") AS (SELECT 0 UNION ALL SELECT "n" + 1 FROM "stretch" WHERE "n" < ${stretches})
-    SELECT "id", "step", "metrics", "role" FROM "Checkpoint" WHERE "rowid" IN (
+    SELECT "id", "step", "metrics" FROM "Checkpoint" WHERE "rowid" IN (
       SELECT (
         SELECT "rowid" FROM "Checkpoint"
-        WHERE "run" = ${run} AND "state" = 'complete' AND "writerEpoch" = ${epoch}
+        WHERE "run" = ${run} AND "state" = 'complete' AND "writerEpoch" = ${epoch} AND "role" IS NULL
           AND "step" >= ${first} + ("n" * (${last} - ${first})) / ${stretches} AND "step" <= ${last}
         ORDER BY "step" LIMIT 1
       ) FROM "stretch"
     ) ORDER BY "step"`;
-  return rows
-    .filter(({ role }) => role === null)
-    .map(({ id, step, metrics }) => ({ id, step: Number(step), metrics: readMetrics(metrics) }));
+  return rows.map(({ id, step: at, metrics }) => ({ id, step: Number(at), metrics: readMetrics(metrics) }));
 }
 
 /** Returns at most `most` items, evenly spaced, including the first and the last. */

@@ -1,5 +1,6 @@
 import * as z from "zod";
 import type { R2Way } from "#protocol/benchmarks/bench-key.ts";
+import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/answers/faults.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
@@ -34,17 +35,9 @@ const made = z.object({
 });
 const refused = z.object({ errors: z.array(z.object({ code: z.number(), message: z.string() })).min(1) });
 
-function parse(body: Buffer): unknown {
-  try {
-    return JSON.parse(body.toString());
-  } catch {
-    return null;
-  }
-}
-
 /** Returns the key in Cloudflare's answer. @throws Fault ACCESS_DENIED, STORE_UNAVAILABLE, UNEXPECTED_ANSWER with its words */
 export function readR2Key({ status, body }: Pick<HttpAnswer, "status" | "body">, op: string): Credential {
-  const parsed = parse(body);
+  const parsed = parseJsonOrNull(body.toString());
   const key = made.safeParse(parsed);
   if (status === 200 && key.success) return key.data.result;
   const words = refused.safeParse(parsed);

@@ -1,6 +1,6 @@
 import { Fault, isFault, type FaultData } from "#protocol/faults/fault.ts";
 import { describeObject, listPage } from "#storage/s3/browse.ts";
-import { copyWithin } from "#storage/s3/copy-within.ts";
+import { copyWithin, findCopy } from "#storage/s3/copy-within.ts";
 import { deleteMany } from "#storage/s3/delete-many.ts";
 import { requireMayDelete } from "#server/core/retention/may-delete.ts";
 import { targetOf, type PlannedObject } from "./gather-plan.ts";
@@ -90,9 +90,12 @@ async function listedEtags(chunk: Chunk, keys: ReadonlySet<string>): Promise<Map
   return found;
 }
 
-/** Returns the objects that are as planned. A missing object counts as done; for a move only if its copy exists. */
+/**
+ * Returns the objects that are as planned. A missing object counts as done; for a move only if the target is its copy, because
+ * anybody may have deleted the source.
+ */
 async function lookAgain(chunk: Chunk, { succeed, fail }: Ends): Promise<PlannedObject[]> {
-  const { hub, store, asked, objects, progress } = chunk;
+  const { hub, store, jobId, asked, objects, progress } = chunk;
   const { bucket } = store.access;
   const { signal } = progress.stop;
   await requireMayDelete(hub);
@@ -107,6 +110,12 @@ async function lookAgain(chunk: Chunk, { succeed, fail }: Ends): Promise<Planned
       throw error;
     }
   };
+  const hasCopy = async ({ key, sizeBytes, etag }: PlannedObject): Promise<boolean> => {
+    const target = targetOf(asked, key);
+    if (target === null) return false;
+    const copy = { bucket, target, sizeBytes, etag, nonce: jobId, signal };
+    return (await withPatience(signal, () => findCopy(store.client, copy))) === "copy";
+  };
   const present: PlannedObject[] = [];
   for (const object of objects) {
     const { key, etag } = object;
@@ -118,7 +127,7 @@ async function lookAgain(chunk: Chunk, { succeed, fail }: Ends): Promise<Planned
     const now = listed.get(key) ?? (await headed(key));
     if (now === etag) present.push(object);
     else if (now !== null) fail(key, new Fault("OBJECT_CHANGED", { op: asked.action, subject: key }));
-    else if (asked.action === "delete" || (await headed(targetOf(asked, key) ?? key)) !== null) succeed(object);
+    else if (asked.action === "delete" || (await hasCopy(object))) succeed(object);
     else fail(key, new Fault("NO_SUCH_KEY", { op: asked.action, subject: key }));
   }
   return present;

@@ -218,6 +218,21 @@ describe("a job", () => {
     expect(await keys()).toEqual(["a/1", "b/1", "b/2"]);
   });
 
+  it("counts a move whose source is gone as done only when the target is its copy", async () => {
+    await put({ "a/1": "one", "a/2": "two", "a/3": "three" });
+    const job = await plan({ action: "move", from: "a/", items: [{ prefix: "a/" }], target: "b/" });
+    const { client } = await test.hub.stores.open(profileId);
+    for (const key of ["a/1", "a/2", "a/3"]) await deleteObject(client, { bucket: "training", key });
+    // As if the hub had been killed after it moved the first object. Somebody else wrote the second one, of the same size.
+    await put({ "b/1": "one", "b/2": "2wo" });
+    const ended = await confirm(job.id);
+    expect(ended).toMatchObject({ state: "done", doneObjects: 1, failedObjects: 2 });
+    expect(ended.faults.map(({ key, fault: { code } }) => [key, code])).toEqual([
+      ["a/2", "NO_SUCH_KEY"],
+      ["a/3", "NO_SUCH_KEY"],
+    ]);
+  });
+
   it("does nothing while the hub's record is in doubt, not even when it was confirmed before", async () => {
     await put({ "a/1": "one" });
     const job = await plan({ action: "delete", from: "", items: [{ prefix: "a/" }], target: null });
