@@ -1,3 +1,14 @@
+/**
+ * Where a transfer is tuned (files of `concurrency/` unless a folder is named):
+ * - Width of the semaphore: `concurrency-controller` samples, `concurrency-search` searches, `queue-delay-guard` limits.
+ * - Last parts of an upload: `tail-pacer` with `rate-allocation` (pure), `review-paces` and `grant-bytes`.
+ * - Late parts: `hedge` decides, `late-flights` finds them, `attempt-flight` runs both attempts, `latency-estimator` compares.
+ * - Doubt about the link: `stall-history` (silent connections), `spare-capacity` (room for bytes sent in vain).
+ * - Downloads: `download/range-scheduler`, `download/slowest-span`, `download/speculative-ranges`, `idle-connection-scheduler`.
+ * - Bandwidth limit: `limiter`. Periodic checks: `base/timer-coalescer`.
+ * - Bodies: `http/sending` from a file, `http/sending-held` from memory, `http/tls/encrypt-directly` over TLS,
+ *   `base/system-calls` for `sendfile`, `upload/send-small` for a small file, `upload/send-stream` for stdin.
+ */
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { FaultCode } from "#protocol/faults/fault-table.ts";
 import type { ChecksumMemory } from "#protocol/wire/store-checksum.ts";
