@@ -186,7 +186,7 @@ describe("starting", () => {
     expect((await asked({ authorization: `Bearer ${token}` })).status).toBe(200);
   });
 
-  it.runIf(process.getuid?.() === 0)("runs the keeper and the hub as two users where root says so", async () => {
+  it.runIf(process.getuid?.() === 0)("runs the signer and the hub as two users where root says so", async () => {
     chmodSync(folder, 0o711);
     const data = join(folder, "data");
     mkdirSync(data, { mode: 0o700 });

@@ -105,7 +105,7 @@ const signer = spawn(process.execPath, [join(HERE, "signer/main.ts")], {
   stdio: ["ignore", "inherit", "inherit", "pipe", "ipc"],
 });
 const pipe = signer.stdio[3];
-if (!(pipe instanceof Socket)) throw new Error("the keeper has no pipe");
+if (!(pipe instanceof Socket)) throw new Error("the signer has no pipe");
 const hub = spawn(process.execPath, [...HUB_FLAGS, join(HERE, "http/main.ts")], {
   ...owners.hub,
   env: hubVariables(),

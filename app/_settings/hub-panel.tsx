@@ -59,7 +59,7 @@ const SOURCES: Record<HubSettingView["source"], string> = {
   default: "default",
   environment: "environment",
   file: "file",
-  keeper: "with the keeper",
+  keeper: "with the signer",
 };
 
 function SettingRow({ row }: { row: HubSettingView }) {

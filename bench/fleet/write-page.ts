@@ -77,7 +77,7 @@ export const fleetPage = (results: readonly FleetResult[]): string => `# How man
 Made by \`npm run bench -- fleet --report\` from \`bench/results/fleet/\`; do not edit.
 
 Simulated nodes speak the real protocol: each enrols with a token, holds a stream, reports what it moves, tells how uploads ended, and
-obeys commands. The hub with its database, its keeper and its pages has one core of the machine; the nodes, the store and the person who
+obeys commands. The hub with its database, its signer and its pages has one core of the machine; the nodes, the store and the person who
 looks have the other. CPU and memory are of all processes of the hub. A report counts as acknowledged when the node was told so; after the end
 the hub's database is searched for every one of them.
 
