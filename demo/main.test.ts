@@ -24,6 +24,7 @@ async function freePort(): Promise<number> {
 }
 
 async function startDemo(args: string[]) {
+  await demo?.stop();
   demo = await startProcess({
     title: "demo",
     entry: "demo/main.ts",
@@ -56,6 +57,24 @@ test("prints address and sign-in, makes checkpoints safe, stops as a whole, and 
   expect((await second.client.nodes.list.query()).map((node) => node.id).toSorted()).toEqual(nodes);
   const run = (await second.client.runs.list.query()).find((one) => one.name === "llama-8b-sft");
   expect(run?.complete).toBeGreaterThanOrEqual(1);
+});
+
+test("a worker that is killed is started again on an empty disk and goes on from its newest complete checkpoint", async () => {
+  const { client, process: running } = await startDemo(["--nodes", "1", "--port", String(await freePort()), "--reset"]);
+  const run = async () => (await client.runs.list.query()).find(({ name }) => name === "llama-8b-sft");
+  const before = await waitUntil("a checkpoint is complete", async () => (await run())?.newestStep);
+  const pid = Number(running.lines.flatMap((line) => /gpu-1 +worker (\d+)/.exec(line)?.[1] ?? [])[0]);
+  process.kill(pid, "SIGKILL");
+  await waitUntil("it is said", () => running.lines.some((line) => line.includes("gpu-1 died (SIGKILL)")));
+  await waitUntil("it is back", () => running.lines.some((line) => /gpu-1 is back, worker \d+/.test(line)));
+  const asked = { nodeId: null, run: null, cursor: null, limit: 50, kinds: ["restore-done"] };
+  const restored = await waitUntil(
+    "its checkpoint is restored",
+    async () => (await client.events.list.query(asked)).rows[0],
+  );
+  expect(restored.step).toBeGreaterThanOrEqual(before);
+  await waitUntil("it goes on", async () => ((await run())?.newestStep ?? 0) > (restored.step ?? 0));
+  expect(await running.stop("SIGINT")).toEqual({ code: 0, signal: null });
 });
 
 test("refuses what it does not understand with a sentence", async () => {

@@ -8,7 +8,7 @@ import { build } from "#e2e/gate/build.ts";
 import { createHubClient, signIn } from "#e2e/stage/hub-client.ts";
 import { addProfile, addToken } from "#e2e/stage/provision.ts";
 import { HUB_SOURCES, startHub } from "#e2e/stage/start-hub.ts";
-import { type RunningProcess, startProcess } from "#e2e/stage/start-process.ts";
+import type { RunningProcess } from "#e2e/stage/start-process.ts";
 import { startStore } from "#e2e/stage/start-store.ts";
 import { startWorker, WORKER_SOURCES } from "#e2e/stage/start-worker.ts";
 
@@ -18,12 +18,13 @@ import { startWorker, WORKER_SOURCES } from "#e2e/stage/start-worker.ts";
  * first one stopped.
  */
 
-const HELP = `npm run demo -- [--nodes N] [--port N] [--reset]
+const HELP = `npm run demo -- [--nodes N] [--port N] [--reset] [--leave-dead]
 
   --nodes N   how many nodes to start (3, at most 24)
   --port N    port of the hub (7140, or the next free one)
   --dir DIR   where the demo keeps its data (.demo)
   --reset     throw away the data of earlier demos first
+  --leave-dead  do not start a node again whose worker was killed
 `;
 
 /** Runs and uplinks of the nodes. The third uplink is too slow for its checkpoints, so that some work is always at risk. */
@@ -56,6 +57,7 @@ function readOptions() {
         port: { type: "string" },
         dir: { type: "string", default: ".demo" },
         reset: { type: "boolean", default: false },
+        "leave-dead": { type: "boolean", default: false },
         help: { type: "boolean", default: false },
       },
     });
@@ -115,7 +117,7 @@ async function stopAll(code: number): Promise<void> {
   if (stopping) return;
   stopping = true;
   console.log("\nStopping.");
-  for (const title of ["train", "worker", "hub", "store"]) {
+  for (const title of ["worker", "hub", "store"]) {
     await Promise.all(running.filter((one) => one.title === title).map((one) => one.process.stop()));
   }
   process.exit(code);
@@ -126,7 +128,7 @@ process.on("SIGTERM", () => void stopAll(0));
 function keep(title: string, started: RunningProcess): void {
   running.push({ title, process: started });
   void started.exited.then(({ code }) => {
-    if (stopping || (title === "train" && code === 0)) return;
+    if (stopping) return;
     console.error(`\nThe ${title} ended by itself (${code}):\n${started.lines.slice(-15).join("\n")}`);
     void stopAll(1);
   });
@@ -152,7 +154,11 @@ async function main(): Promise<void> {
   const profileId = await addProfile(client, { name: "demo bucket", store });
   await client.profiles.test.mutate({ id: profileId, profile: null, credential: null });
   const token = await addToken(client, { profileId, maxUses: options.nodes });
-  for (let index = 0; index < options.nodes; index++) await startNode({ index, hubUrl: hub.url, token });
+  const pids: string[] = [];
+  for (let index = 0; index < options.nodes; index++) {
+    const worker = await startNode({ index, hubUrl: hub.url, token });
+    pids.push(`  ${nameOf(index)}   worker ${worker.pid}`);
+  }
   const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
   console.log(`
 Tidemark demo is ready at ${hub.url} (${seconds} s)
@@ -162,16 +168,38 @@ Tidemark demo is ready at ${hub.url} (${seconds} s)
 
   ${options.nodes} ${options.nodes === 1 ? "node writes" : "nodes write"} checkpoints to a bucket on this machine; data is kept in ${options.dir}.
   Ctrl-C stops everything.
+
+${pids.join("\n")}
+
+  kill -9 of a worker is what a rented machine does: the page shows what would be lost${
+    options["leave-dead"]
+      ? "."
+      : `, and after ${RESTART_MS / 1000} s the node is
+  started again on an empty disk, as a platform does, and goes on from its newest complete checkpoint.`
+  }
 `);
 }
 
-async function startNode(at: { index: number; hubUrl: string; token: string }): Promise<void> {
+/** Time until a platform has started a node again, ms. */
+const RESTART_MS = 15_000;
+
+interface NodeAt {
+  index: number;
+  hubUrl: string;
+  token: string;
+}
+
+const nameOf = (index: number): string => `gpu-${index + 1}`;
+
+/** Starts a node, and starts it again whenever its worker ends by itself. */
+async function startNode(at: NodeAt): Promise<RunningProcess> {
   const kind = NODES[at.index % NODES.length] ?? NODES[0];
   const round = Math.floor(at.index / NODES.length);
-  const name = `gpu-${at.index + 1}`;
+  const name = nameOf(at.index);
   const home = join(options.dir, "nodes", name);
   const watch = join(home, "checkpoints");
   mkdirSync(watch, { recursive: true });
+  const train = ["--folder", watch, "--every", kind.every, "--model", kind.model, "--optimizer", kind.optimizer];
   const worker = await startWorker({
     entry: WORKER_SOURCES,
     hubUrl: at.hubUrl,
@@ -190,14 +218,34 @@ async function startNode(at: { index: number; hubUrl: string; token: string }): 
       "--label",
       `gpu=${kind.gpu}`,
     ],
+    program: [process.execPath, "demo/train.ts", ...train],
   });
-  keep("worker", worker);
-  const train = await startProcess({
-    title: `training loop of ${name}`,
-    entry: "demo/train.ts",
-    args: ["--folder", watch, "--every", kind.every, "--model", kind.model, "--optimizer", kind.optimizer],
+  running.push({ title: "worker", process: worker });
+  void worker.exited.then(({ code, signal }) => {
+    if (!stopping) void replace(at, { watch, worker, how: signal ?? `exit code ${code}` });
   });
-  keep("train", train);
+  return worker;
+}
+
+/** Does what a platform does with a node that died: it comes back after a while, with an empty disk. */
+async function replace(at: NodeAt, died: { watch: string; worker: RunningProcess; how: string }): Promise<void> {
+  const name = nameOf(at.index);
+  running.splice(0, running.length, ...running.filter((one) => one.process !== died.worker));
+  const isKilled = died.how === "SIGKILL";
+  const lines = isKilled ? "" : `\n${died.worker.lines.slice(-15).join("\n")}`;
+  console.log(
+    `${name} died (${died.how}).${options["leave-dead"] ? "" : ` It is started again in ${RESTART_MS / 1000} s.`}${lines}`,
+  );
+  if (options["leave-dead"]) return;
+  await new Promise((resolve) => setTimeout(resolve, RESTART_MS).unref());
+  if (stopping) return;
+  rmSync(died.watch, { recursive: true, force: true });
+  try {
+    const worker = await startNode(at);
+    console.log(`${name} is back, worker ${worker.pid}.`);
+  } catch (error) {
+    console.error(`${name} could not be started again: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 try {

@@ -58,6 +58,8 @@ function save(): void {
   if (saves >= Number(values.saves)) {
     console.log(`${saves} checkpoints written, training is over`);
     clearInterval(timer);
+    // The node stays, so that its page and its checkpoints can be looked at.
+    setInterval(() => undefined, 2 ** 30);
   }
 }
 
