@@ -1,29 +1,29 @@
 import type { Clock } from "./clock.ts";
 
-/** A sleep that `ring` ends early; a `ring` while nobody sleeps ends the next sleep. */
+/** A sleep that `wake` ends early; a `wake` while nobody sleeps ends the next sleep. */
 export interface WakeableSleep {
-  ring(): void;
-  /** Resolves at the next `ring`, after `ms`, or when the signal fires. */
+  wake(): void;
+  /** Resolves at the next `wake`, after `ms`, or when the signal fires. */
   wait(ms: number): Promise<void>;
 }
 
 export function createWakeableSleep(clock: Clock, signal: AbortSignal): WakeableSleep {
-  let wake: (() => void) | null = null;
-  let rung = false;
+  let resume: (() => void) | null = null;
+  let isWoken = false;
   return {
-    ring: () => {
-      rung = true;
-      wake?.();
+    wake: () => {
+      isWoken = true;
+      resume?.();
     },
     wait: async (ms) => {
-      if (!rung) {
+      if (!isWoken) {
         const woken = new Promise<void>((resolve) => {
-          wake = resolve;
+          resume = resolve;
         });
         await Promise.race([woken, clock.sleep(ms, signal).catch(() => undefined)]);
       }
-      wake = null;
-      rung = false;
+      resume = null;
+      isWoken = false;
     },
   };
 }

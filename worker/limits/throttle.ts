@@ -85,7 +85,7 @@ export async function openThrottle(options: ThrottleOptions): Promise<Throttle> 
     if (down !== undefined) set.down = down;
     tell("up");
     tell("down");
-    for (const wakeable of wakeables) wakeable.ring();
+    for (const wakeable of wakeables) wakeable.wake();
   };
   tell("up");
   tell("down");

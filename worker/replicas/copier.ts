@@ -18,7 +18,7 @@ export function createCopier(parts: CopierParts): Copier {
   const state: CopyState = { active: null, waits: new Map() };
   const copying: Copying = { parts, state };
   return {
-    wake: wakeable.ring,
+    wake: wakeable.wake,
     get isActive() {
       return state.active !== null;
     },
@@ -29,7 +29,7 @@ export function createCopier(parts: CopierParts): Copier {
       if (owed.length === 0 || claim === null || claim.epoch !== item.epoch)
         return ledger.all().some(({ capture }) => capture.folder === item.folder);
       await ledger.take(copiesOf(item, { owed, claim, takenAt: parts.wallNow() }));
-      wakeable.ring();
+      wakeable.wake();
       return true;
     },
     spare: () => {
@@ -57,7 +57,7 @@ export function createCopier(parts: CopierParts): Copier {
         await endCopy(copying, item, { state: "cancelled", fault, active: null });
       } else await ledger.setPaused(item, wish === "pause");
       state.waits.delete(transferId);
-      wakeable.ring();
+      wakeable.wake();
     },
     run: async () => {
       while (!signal.aborted) {

@@ -65,13 +65,13 @@ export function createLateCommits(parts: {
     waiting,
     keep: (late) => {
       waiting.set(late.item.id, late);
-      wakeable.ring();
+      wakeable.wake();
     },
     drop: async (id) => {
       if (waiting.has(id)) await committing.catch(() => undefined);
       waiting.delete(id);
     },
-    wake: wakeable.ring,
+    wake: wakeable.wake,
     run: async () => {
       let tries = 0;
       while (!signal.aborted) {

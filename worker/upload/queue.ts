@@ -72,7 +72,7 @@ export function createUploadQueue(about: QueueParts): UploadQueue {
     drain: async () => {
       state.isDraining = true;
       await giveWay(about);
-      wakeable.ring();
+      wakeable.wake();
       const isLeft = () => ledger.all().some((item) => item.state === "waiting" || item.state === "running");
       while (isLeft() && !signal.aborted) {
         await clock.sleep(DRAIN_LOOK_MS, signal).catch(() => undefined);

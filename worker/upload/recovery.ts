@@ -77,7 +77,7 @@ export function createRecovery({ parts, state, wakeable, endings, refused, stopP
       await removeOwned("journal", journalOf(parts.journals, item));
       await ledger.update(item.id, { attempt: newAttempt(), announced: false, home: to });
       if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
-      wakeable.ring();
+      wakeable.wake();
       return true;
     },
     afterFailure: async (item, { error, stopped, renewed }) => {

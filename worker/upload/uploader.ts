@@ -45,7 +45,7 @@ export function createUploader(given: UploaderParts): Uploader {
     onSafe: endings.endSafe,
     onFailure: async (item, error) => {
       await recovery.afterFailure(item, { error, stopped: false, renewed: await recovery.renewIfLost(item, error) });
-      wakeable.ring();
+      wakeable.wake();
     },
   });
   const ahead = createAhead({
@@ -90,7 +90,7 @@ export function createUploader(given: UploaderParts): Uploader {
     },
     retryFailed: async () => {
       await queue.retryFailed();
-      wakeable.ring();
+      wakeable.wake();
     },
     drain: queue.drain,
     passOver: async (captures) => {
@@ -98,7 +98,7 @@ export function createUploader(given: UploaderParts): Uploader {
         if (mayMove(item.state, "superseded", "policy")) await endings.end(item, "superseded", { by: "policy" });
     },
     wake: () => {
-      wakeable.ring();
+      wakeable.wake();
       late.wake();
       ahead.look();
     },
@@ -117,7 +117,7 @@ export function createUploader(given: UploaderParts): Uploader {
     },
     steer: async (transferId, wish) => {
       await steer(transferId, wish);
-      wakeable.ring();
+      wakeable.wake();
     },
   };
 }
