@@ -4,7 +4,7 @@ import { runName, type RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Config } from "../command-line/config.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
-import { newestOf } from "../standalone/choose-checkpoint.ts";
+import { choosingFrom, newestOf } from "../standalone/choose-checkpoint.ts";
 import { readLease } from "../standalone/writer-lease.ts";
 import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
 
@@ -58,7 +58,7 @@ async function readRuns({ calls, records }: OpenBucket, prefix: string): Promise
     LANES,
     async (run) => {
       const record = await records.read(run);
-      const newest = await newestOf({ records, record, damaged: new Set() });
+      const newest = await newestOf(choosingFrom(records, record));
       const found = await readLease({ calls, prefix, run });
       const lease = found?.lease ?? null;
       shown.push({

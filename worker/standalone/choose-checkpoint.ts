@@ -18,9 +18,20 @@ export interface Chosen {
 export interface Choosing {
   records: RunRecords;
   record: RunRecord;
-  /** Found to be damaged by this node: passed over while there is another. */
+  /** Found damaged, by this node or by another: passed over while there is another checkpoint. */
   damaged: ReadonlySet<string>;
 }
+
+/** Combines what the bucket says of a run with the checkpoints that this node itself found damaged. */
+export const choosingFrom = (
+  records: RunRecords,
+  record: RunRecord,
+  found: ReadonlySet<string> = new Set(),
+): Choosing => ({
+  records,
+  record,
+  damaged: new Set([...record.damaged, ...found]),
+});
 
 const roleOf = (manifest: StoredManifest): CheckpointRole | null => manifest.role ?? null;
 const doubtOf = (manifest: StoredManifest): string | null => (isAdopted(manifest) ? null : (manifest.doubt ?? null));

@@ -85,7 +85,7 @@ function historyOf({ facts, damaged }: KeepParts, record: RunRecord): KeepHistor
         writerEpoch,
         state: "complete",
         verifiedAt: null,
-        isDamaged: isDoubtful || damaged.has(checkpointId),
+        isDamaged: isDoubtful || damaged.has(checkpointId) || record.damaged.has(checkpointId),
         // The objects of a joined checkpoint lie where several nodes wrote them: a hub alone knows all places.
         isPinned: isJoined || retention?.isKept === true,
         tags: [],

@@ -25,6 +25,7 @@ import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
 import { createRetentionRunner, type Say } from "./keep-after-commits.ts";
 import { createRunClaims, type RunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
+import { writeDamage } from "./findings.ts";
 import { createRunRecords, type RunRecords } from "./run-record.ts";
 import { createStandaloneHub } from "./standalone-hub.ts";
 
@@ -177,6 +178,9 @@ export async function openStandalone(
       calls,
       records,
       damaged,
+      recordDamage: readsOnly
+        ? null
+        : (found: Parameters<typeof writeDamage>[1]) => writeDamage({ calls, prefix }, found),
       claims,
       source,
       store,

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
-import { isDamage } from "#protocol/checkpoint/damage.ts";
+import { isDamage, type DamageReport } from "#protocol/checkpoint/damage.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
@@ -11,7 +11,7 @@ import { nodeEvent } from "#protocol/wire/reports.ts";
 import { assertAllListed, takeListed, wantedObjects } from "#storage/manifest/wanted-objects.ts";
 import type { HubClient } from "../hub-link/hub.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
-import { chooseWanted, foundOf, restorePointOf, type Choosing } from "./choose-checkpoint.ts";
+import { choosingFrom, chooseWanted, foundOf, restorePointOf, type Choosing } from "./choose-checkpoint.ts";
 import { answered } from "./hub-answers.ts";
 import { lineOf, type ListedCheckpoint, type RunRecords } from "./run-record.ts";
 
@@ -21,6 +21,8 @@ export interface Reading {
   store: NodeStore;
   /** Checkpoints of which this node found that they are not what was committed. */
   damaged: Set<string>;
+  /** Records damage in the bucket, for other nodes; null: this node writes nothing there. Faults: those of the store. */
+  recordDamage: ((about: { run: RunName; checkpointId: string; report: DamageReport }) => Promise<void>) | null;
 }
 
 const LANES = 8;
@@ -28,11 +30,8 @@ const LANES = 8;
 export const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
 
 /** Returns what the bucket says of a run now. Faults: those of the store. */
-export const choosingOf = async ({ records, damaged }: Reading, run: RunName): Promise<Choosing> => ({
-  records,
-  record: await records.read(run),
-  damaged,
-});
+export const choosingOf = async ({ records, damaged }: Reading, run: RunName): Promise<Choosing> =>
+  choosingFrom(records, await records.read(run), damaged);
 
 /** Every named object is listed with its size and, where they can be compared, its ETag. Faults: those of `takeListed`, the store. */
 export async function assertStored({ calls, store }: Reading, manifest: StoredManifest): Promise<void> {
@@ -48,12 +47,12 @@ export async function assertStored({ calls, store }: Reading, manifest: StoredMa
 
 /** Returns what each of these runs can be continued from; a run that the bucket does not know has no entry. Faults: those of the store. */
 export async function readPoints(
-  { records, damaged = new Set() }: Pick<Reading, "records"> & Partial<Pick<Reading, "damaged">>,
+  { records, damaged }: Pick<Reading, "records"> & Partial<Pick<Reading, "damaged">>,
   runs: readonly RunName[],
 ): Promise<RestorePoint[]> {
   const points: RestorePoint[] = [];
   await forEachOf(runs, LANES, async (run) => {
-    const point = await restorePointOf({ records, record: await records.read(run), damaged }, run);
+    const point = await restorePointOf(choosingFrom(records, await records.read(run), damaged), run);
     if (point !== null) points.push(point);
   });
   return points;
@@ -97,11 +96,12 @@ export function readingCalls(parts: Reading) {
         const complete: string[] = [];
         for (const id of new Set(checkpointIds)) {
           const isThere = async () => {
-            const known = damaged.has(id) ? null : await records.find(id);
-            if (known === null) return false;
-            const { manifest } = await records.manifest(known);
+            const listed = damaged.has(id) ? null : await records.find(id);
+            if (listed === null) return false;
+            const { manifest } = await records.manifest(listed);
             // As the bucket is now: it may lie in a hub's trash, or be gone.
-            const { checkpoints } = await records.read(manifest.run);
+            const { checkpoints, damaged: known } = await records.read(manifest.run);
+            if (known.has(id)) return false;
             if (!checkpoints.some(({ checkpointId }) => checkpointId === id)) return false;
             await assertStored(parts, manifest);
             return true;
@@ -118,9 +118,9 @@ export function readingCalls(parts: Reading) {
     listKept: {
       query: async ({ run }: { run: string }) => {
         const name = runName.parse(run);
-        const { record } = await choosingOf(parts, name);
+        const { record, damaged: known } = await choosingOf(parts, name);
         const line = lineOf(record)
-          .filter(({ checkpointId }) => !damaged.has(checkpointId))
+          .filter(({ checkpointId }) => !known.has(checkpointId))
           .slice(0, MOST_KEPT);
         const kept: (KeptCheckpoint | undefined)[] = [];
         await forEachOf([...line.entries()], LANES, async ([index, listed]) => {
@@ -147,6 +147,8 @@ export function readingCalls(parts: Reading) {
           if (event.type !== "transfer-ended" || event.direction !== "download") continue;
           if (event.damage !== undefined || (event.fault !== null && isDamage(event.fault.code)))
             damaged.add(event.checkpointId);
+          const { run, checkpointId, damage: report } = event;
+          if (report !== undefined) await parts.recordDamage?.({ run: runName.parse(run), checkpointId, report });
         }
         return { acceptedThrough: events.at(-1)?.seq ?? 0 };
       },

@@ -6,6 +6,7 @@ import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
+import { createFindings } from "./findings.ts";
 import { createRetentionRecords, type Retention } from "./retention-records.ts";
 
 /** The record of one run in its bucket: who wrote it, and which checkpoints are complete. A checkpoint is complete when its manifest lies there. */
@@ -16,6 +17,8 @@ export interface RunRecord {
   checkpoints: readonly ListedCheckpoint[];
   /** Checkpoints in the trash, newest first. */
   trashed: readonly ListedCheckpoint[];
+  /** Ids of checkpoints that were read back and found damaged, by any node or hub. */
+  damaged: ReadonlySet<string>;
   /** Retention state of each checkpoint that has a retention record, by its id. */
   retention: ReadonlyMap<string, Retention>;
   /** The highest epoch that any claim or manifest names, also one that cannot be read; 0 without any. */
@@ -63,6 +66,7 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
   const manifests = new Map<string, { manifest: StoredManifest; text: string }>();
   const seen = new Map<string, ListedCheckpoint>();
   const retentionRecords = createRetentionRecords(calls, prefix);
+  const findings = createFindings(calls, prefix);
 
   /** A claim that cannot be read keeps its number, and nobody from the others. */
   const readClaims = async (run: RunName): Promise<{ claims: EpochClaim[]; highest: number }> => {
@@ -97,10 +101,11 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
 
   return {
     read: async (run) => {
-      const [found, listed, retention] = await Promise.all([
+      const [found, listed, retention, damaged] = await Promise.all([
         readClaims(run),
         listManifests(`${prefix}${OWN_FOLDERS.manifests}${run}/`),
         retentionRecords.read(run),
+        findings.damagedOf(run),
       ]);
       // Of two attempts at one checkpoint the later counts.
       const newest = listed.toSorted((a, b) => byNewest(a, b) || b.committedAt - a.committedAt);
@@ -114,6 +119,7 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
         checkpoints: all.filter((one) => !isTrashed(one)),
         trashed: all.filter(isTrashed),
         retention,
+        damaged,
         highestEpoch,
       };
     },

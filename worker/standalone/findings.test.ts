@@ -1,0 +1,58 @@
+import { beforeEach, expect, it } from "vitest";
+import { filePath } from "#protocol/base/names.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import { findingKey } from "#protocol/checkpoint/keys.ts";
+import type { Finding } from "#protocol/checkpoint/findings.ts";
+import { createBucket, PREFIX, RUN, storeCheckpoint } from "../testing/memory-bucket.ts";
+import { choosingFrom, newestOf } from "./choose-checkpoint.ts";
+import { writeDamage } from "./findings.ts";
+import { createRunRecords } from "./run-record.ts";
+
+let bucket: ReturnType<typeof createBucket>;
+beforeEach(() => {
+  bucket = createBucket();
+});
+
+const report: DamageReport = {
+  ranges: [{ path: filePath.parse("weights"), from: 0, to: 9, fault: { code: "CHECKSUM_MISMATCH" } }],
+  more: 0,
+};
+const newestStep = async () => {
+  const records = createRunRecords(bucket.calls, PREFIX);
+  return (await newestOf(choosingFrom(records, await records.read(RUN))))?.listed.step;
+};
+/** Writes a finding as a hub does. */
+function find(checkpointId: string, at: number, found: Finding["found"]): void {
+  const id = `finding-${bucket.objects.size}`;
+  const body: Finding = { format: "tidemark.finding", version: 1, id, run: RUN, checkpointId, at, found };
+  bucket.objects.set(findingKey(PREFIX, { run: RUN, checkpointId, id }), {
+    text: JSON.stringify(body),
+    etag: '"f"',
+    modifiedAtMs: 1,
+  });
+}
+
+it("passes over what another node found damaged, until it is read back right", async () => {
+  const [, newest = ""] = [10, 20].map((step) => storeCheckpoint(bucket, { epoch: 1, step }));
+  expect(await newestStep()).toBe(20);
+  await writeDamage({ calls: bucket.calls, prefix: PREFIX }, { run: RUN, checkpointId: newest, report });
+  expect(await newestStep()).toBe(10);
+  find(newest, bucket.clock.now + 5, { kind: "verified" });
+  expect(await newestStep()).toBe(20);
+  find(newest, bucket.clock.now + 4, { kind: "damaged", report });
+  expect(await newestStep()).toBe(20);
+});
+
+it("takes nothing from a finding that cannot be read, or that lies under another key", async () => {
+  const [, newest = ""] = [10, 20].map((step) => storeCheckpoint(bucket, { epoch: 1, step }));
+  const key = findingKey(PREFIX, { run: RUN, checkpointId: newest, id: "finding-0001" });
+  bucket.objects.set(key, { text: "{", etag: '"f"', modifiedAtMs: 1 });
+  expect(await newestStep()).toBe(20);
+  find("checkpoint-1-10", 5, { kind: "damaged", report });
+  const [moved] = [...bucket.objects].filter(([other]) => other.includes("findings") && other !== key);
+  bucket.objects.set(
+    findingKey(PREFIX, { run: RUN, checkpointId: newest, id: "finding-0002" }),
+    moved?.[1] ?? { text: "", etag: "", modifiedAtMs: 1 },
+  );
+  expect(await newestStep()).toBe(20);
+});

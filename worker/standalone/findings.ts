@@ -1,0 +1,72 @@
+import { randomUUID } from "node:crypto";
+import type { RunName } from "#protocol/base/names.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
+import type { DamageReport } from "#protocol/checkpoint/damage.ts";
+import { finding, type Finding } from "#protocol/checkpoint/findings.ts";
+import { FINDINGS, findingKey } from "#protocol/checkpoint/keys.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { BucketCalls } from "./bucket-calls.ts";
+
+/** Results of reading checkpoints back, in the bucket as a hub writes them. They never change, so each is fetched once. */
+export interface Findings {
+  /** Returns the ids of the checkpoints of a run whose latest finding is damage. Faults: those of the store. */
+  damagedOf(run: RunName): Promise<ReadonlySet<string>>;
+}
+
+const LANES = 8;
+
+export function createFindings(calls: BucketCalls, prefix: string): Findings {
+  /** By key. Null: unreadable, which says nothing. */
+  const known = new Map<string, Finding | null>();
+
+  const fetchOne = async (run: RunName, key: string): Promise<void> => {
+    try {
+      const read = finding.safeParse(parseJsonOrNull((await calls.read(key))?.text ?? ""));
+      const { data } = read;
+      const isOwn =
+        data?.run === run && findingKey(prefix, { run, checkpointId: data.checkpointId, id: data.id }) === key;
+      known.set(key, isOwn ? data : null);
+    } catch (error) {
+      if (!isFault(error) || (error.code !== "BAD_INPUT" && error.code !== "TOO_LARGE")) throw error;
+      known.set(key, null);
+    }
+  };
+
+  return {
+    damagedOf: async (run) => {
+      const keys: string[] = [];
+      for await (const { key } of calls.list(`${prefix}${FINDINGS}/${run}/`)) keys.push(key);
+      await forEachOf(
+        keys.filter((key) => !known.has(key)),
+        LANES,
+        (key) => fetchOne(run, key),
+      );
+      const latest = new Map<string, Finding>();
+      for (const one of keys.flatMap((key) => known.get(key) ?? [])) {
+        if (one.at >= (latest.get(one.checkpointId)?.at ?? -1)) latest.set(one.checkpointId, one);
+      }
+      return new Set(
+        [...latest.values()].filter(({ found }) => found.kind === "damaged").map((one) => one.checkpointId),
+      );
+    },
+  };
+}
+
+/** Writes that a checkpoint is damaged, for other nodes and for a hub. Faults: those of the store. */
+export async function writeDamage(
+  { calls, prefix }: { calls: BucketCalls; prefix: string },
+  about: { run: RunName; checkpointId: string; report: DamageReport },
+): Promise<void> {
+  const { run, checkpointId, report } = about;
+  const body: Finding = {
+    format: "tidemark.finding",
+    version: 1,
+    id: randomUUID(),
+    run,
+    checkpointId,
+    at: Math.round(calls.now()),
+    found: { kind: "damaged", report },
+  };
+  await calls.write(findingKey(prefix, { run, checkpointId, id: body.id }), JSON.stringify(body));
+}
