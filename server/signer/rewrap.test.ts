@@ -95,13 +95,13 @@ async function changeAndDie(moment: string): Promise<void> {
   const program = `
     const die = () => process.kill(process.pid, "SIGKILL");
     const { openDatabase } = await import(${at("../../prisma/open.ts")});
-    const { createKeeper } = await import(${at("answer.ts")});
+    const { createSigner } = await import(${at("answer.ts")});
     const { rewrapSecrets } = await import(${at("rewrap.ts")});
     const { db } = await openDatabase(${JSON.stringify(`file:${file()}`)});
-    const keeper = createKeeper({ secret: ${JSON.stringify(NEW)}, previous: ${JSON.stringify(OLD)}, dataFolder: ${JSON.stringify(folder)} });
+    const signer = createSigner({ secret: ${JSON.stringify(NEW)}, previous: ${JSON.stringify(OLD)}, dataFolder: ${JSON.stringify(folder)} });
     const seen = {};
     const step = (name) => { seen[name] = (seen[name] ?? 0) + 1; if (\`\${name} \${seen[name]}\` === ${JSON.stringify(moment)}) die(); };
-    const watched = { open: keeper.open, rewrap: (input) => { step("sealing"); return keeper.rewrap(input); } };
+    const watched = { open: signer.open, rewrap: (input) => { step("sealing"); return signer.rewrap(input); } };
     const stepping = (name) => ({ args, query }) => { step(name); return query(args); };
     const slow = db.$extends({ query: {
       profileSecret: { updateMany: stepping("writing") },
