@@ -3,6 +3,7 @@ import { readFileSync, rmSync } from "node:fs";
 import { dirname } from "node:path";
 import { bundleProgram } from "../faults/bundle.ts";
 import { agentMemory } from "./agent-memory.ts";
+import { proveAlone } from "./alone.ts";
 import { proveKeys } from "./keys.ts";
 import { largeFile, manyFiles } from "./extremes.ts";
 import { proveFrameworks } from "./frameworks/prove-frameworks.ts";
@@ -111,6 +112,7 @@ const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<numbe
   tls: proveTlsFaults,
   keys: proveKeys,
   network: proveNetwork,
+  alone: proveAlone,
   situations: proveSituations,
 };
 
