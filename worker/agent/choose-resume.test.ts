@@ -23,6 +23,7 @@ const choose = (about: Partial<ResumeInput>) =>
     isSameEpoch: true,
     isFirstStart: false,
     since: 7_500,
+    parentStep: null,
     wish: { kind: "newest" },
     local: [],
     ...about,
@@ -186,5 +187,31 @@ describe("several files that are one checkpoint", () => {
 
   test("a label by itself is moved wherever the program goes on from", () => {
     expect(movedWith(at(600, { names: ["last.pt", "best.pt"] }), "local")).toEqual(["last.pt"]);
+  });
+});
+
+describe("what an earlier epoch left on this disk", () => {
+  const parentStep = newest.step;
+  const below = at(newest.step - 100);
+
+  test("is not captured in the present one, also when this node is started again in it", () => {
+    for (const isSameEpoch of [false, true]) {
+      const { outdated, left, setAside } = choose({ isSameEpoch, parentStep, local: [below] });
+      expect(outdated).toEqual([below]);
+      expect([...left, ...setAside]).toEqual([]);
+    }
+  });
+
+  test("is captured again by nobody where it was captured, and in an epoch that began at the beginning counts", () => {
+    expect(choose({ parentStep, local: [{ ...below, ...known }] }).outdated).toEqual([]);
+    expect(choose({ parentStep: null, local: [below] }).outdated).toEqual([]);
+  });
+
+  test("is nothing that the present epoch wrote", () => {
+    const later = at(newest.step + 100);
+    expect(choose({ parentStep, local: [below, later] })).toMatchObject({
+      from: { kind: "local", step: newest.step + 100 },
+      outdated: [below],
+    });
   });
 });

@@ -42,6 +42,8 @@ export interface ResumeInput {
   isFirstStart: boolean;
   /** Start of watching the run, or the time of its newest safe checkpoint if that is later. Epoch ms. */
   since: number;
+  /** Step from which the present epoch started; null: the beginning. */
+  parentStep: number | null;
   wish: ResumeWish;
   local: readonly LocalCheckpoint[];
 }
@@ -55,6 +57,11 @@ export interface Resume {
   setAside: LocalCheckpoint[];
   /** Checkpoints above the chosen one that nothing shows to be this run's own: they stay where they are. */
   left: LocalCheckpoint[];
+  /**
+   * Uncaptured checkpoints up to the step from which the present epoch started: an earlier epoch wrote them. They stay and are not
+   * captured: in the present epoch they would count as newer than the checkpoint that it started from.
+   */
+  outdated: LocalCheckpoint[];
 }
 
 const highest = (all: readonly LocalCheckpoint[]): LocalCheckpoint | null =>
@@ -80,6 +87,10 @@ export function chooseResume(input: ResumeInput): Resume {
     from,
     setAside: above.filter((one) => isOfThisRun(one, since)),
     left: above.filter((one) => !isOfThisRun(one, since)),
+    outdated: local.filter(({ isKnown, step, path }) => {
+      const isChosen = from.kind === "local" && from.path === path;
+      return !isKnown && !isChosen && !above.some((one) => one.path === path) && step <= (input.parentStep ?? -1);
+    }),
   };
 }
 

@@ -66,3 +66,18 @@ test("a folder that cannot be looked at keeps no program from starting", async (
   await symlink(tmpdir(), join(folder, "data_2026", "linked"));
   expect(await found()).toEqual([[40, "whole", "framework"]]);
 });
+
+test("what was captured as doubtful is torn by its own files, and what was restored is whole", async () => {
+  await write(
+    "checkpoint-40/model.safetensors.index.json",
+    '{"weight_map":{"a":"model-00001.safetensors"}}',
+    2_000_000,
+  );
+  await write("checkpoint-40/trainer_state.json", "{}", 2_000_000);
+  const watch = { folder, run: runName.parse("story"), takes: null };
+  const evidence = { knows: () => true, watchedSince: 0 };
+  const stateOf = async (isRestored: boolean) =>
+    (await readLocalCheckpoints(watch, { ...evidence, isRestored: () => isRestored })).map(({ state }) => state);
+  expect(await stateOf(false)).toEqual(["torn"]);
+  expect(await stateOf(true)).toEqual(["whole"]);
+});

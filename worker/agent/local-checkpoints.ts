@@ -40,7 +40,9 @@ export async function readLocalCheckpoints(
       if (!isWord || !(isEmpty || (await isDescribed(candidate, look)))) continue;
     }
     const isKnown = !isEmpty && knows(path, look.fingerprint);
-    const state = isKnown ? "whole" : isEmpty || look.temporary !== null ? "torn" : await stateOf(candidate, look);
+    const byFiles = isEmpty || look.temporary !== null ? "torn" : await stateOf(candidate, look);
+    // A capture may have been doubtful: what its own files call unfinished is no checkpoint to resume from. What was restored is.
+    const state = isKnown && (byFiles !== "torn" || isRestored(path)) ? "whole" : byFiles;
     const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;
     const { fingerprint } = look;
     const appeared = await appearedAt(path, { newestMs: writtenAt });

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { filePath, nodeName } from "#protocol/base/names.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
 import { chooseWanted, newestOf } from "./choose-checkpoint.ts";
 import { claimRun, createRunClaims } from "./claim-run.ts";
@@ -146,6 +147,26 @@ test("a renewal whose answer was lost is the writer's own", async () => {
   isLost = false;
   await one.claims.giveBack();
   expect(await startNode(bucket, "two").claim()).toMatchObject({ epoch: 2 });
+});
+
+test("a renewal that was given up and that the store carries out later is the writer's own", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  await one.claim();
+  const { write } = bucket.calls;
+  const late: (() => Promise<unknown>)[] = [];
+  bucket.calls.write = (...args) => {
+    late.push(() => write(...args));
+    return Promise.reject(new Fault("LINK_DOWN"));
+  };
+  await expect(one.claims.confirm(RUN, 1, 0)).rejects.toMatchObject({ code: "LINK_DOWN" });
+  bucket.calls.write = write;
+  for (const carryOut of late) await carryOut();
+  await one.claims.confirm(RUN, 1, 0);
+  // What another writer wrote stays another writer's.
+  bucket.clock.now += LEASE_MS + 1;
+  await startNode(bucket, "two").claim();
+  await expect(one.claims.confirm(RUN, 1, 0)).rejects.toMatchObject({ code: "EPOCH_OVER" });
 });
 
 test("a claim that cannot be read keeps its number and nobody from the run", async () => {

@@ -87,10 +87,14 @@ export async function takeLease(parts: LeaseParts): Promise<Lease> {
       nonce: randomUUID(),
     };
   };
+  /** Nonces of writes whose answers were not seen: the store may still carry them out. */
+  const unanswered = new Set<string>();
   const write = async (lease: WriterLease, over: string | null) => {
     const condition = over === null ? ({ kind: "absent" } as const) : ({ kind: "version", etag: over } as const);
     const startedMs = performance.now();
+    unanswered.add(lease.nonce);
     const etag = await calls.write(key, JSON.stringify(lease), isConditional ? condition : undefined);
+    unanswered.delete(lease.nonce);
     return etag === null ? null : { lease, etag, startedMs };
   };
   const before = await readLease(parts);
@@ -116,9 +120,18 @@ export async function takeLease(parts: LeaseParts): Promise<Lease> {
       const isOthers = there !== null && there.node.id !== node.id && there.epoch >= held.lease.epoch;
       if (isOthers) throw lose(there);
     }
-    const next = await write(leaseFor(epoch, isOver), held.etag);
-    if (next === null) throw lose((await readLease(parts))?.lease ?? null);
-    held = next;
+    for (;;) {
+      const next = await write(leaseFor(epoch, isOver), held.etag);
+      if (next !== null) {
+        held = next;
+        return;
+      }
+      const there = await readLease(parts);
+      const late = there?.lease ?? null;
+      // A store that hung carried out an earlier write of this node after the node had given it up.
+      if (there === null || late === null || !unanswered.delete(late.nonce)) throw lose(late);
+      held = { lease: late, etag: there.etag, startedMs: held.startedMs };
+    }
   };
   const inTurn = (work: () => Promise<void>): Promise<void> => {
     const done = queue.then(work);

@@ -90,11 +90,13 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       from,
       setAside: unwanted,
       left,
+      outdated,
     } = chooseResume({
       newest,
       isSameEpoch,
       isFirstStart,
       since: Math.max(since, safeBefore?.at ?? 0),
+      parentStep: claim.parent?.step ?? null,
       wish: resumeWishOf(chosen, claim, ledger.chosenEpoch(run)),
       // In a group each node has only a piece, so all nodes resume from a joined checkpoint.
       local: watch.group === undefined ? local : local.map((one) => asPiece(one, ledger.isRestored(one.path))),
@@ -113,8 +115,12 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
         reporter.setAside({ path, state: one.state, place: await setAside(path, how) });
     }
     if (claim.isChosen === true && ledger.chosenEpoch(run) !== claim.epoch) await beginLine(agent, claim, run);
-    for (const { path, fingerprint } of left) agent.leftInPlace.set(path, fingerprint);
+    for (const { path, fingerprint } of [...left, ...outdated]) agent.leftInPlace.set(path, fingerprint);
     if (left.length > 0) reporter.leftInPlace({ run, folder, names: left.map(({ path }) => basename(path)) });
+    if (outdated.length > 0) {
+      const step = claim.parent?.step ?? 0;
+      reporter.outdated({ run, folder, step, names: outdated.map(({ path }) => basename(path)) });
+    }
     prepared.add(run);
     const point = await reach(agent, { watch, from });
     // A failure to record lost work, as on a full disk, must not prevent training.

@@ -8,6 +8,8 @@ export interface ProgramMessages {
   setAside(about: { path: string; place: string; state: "whole" | "doubtful" | "torn" }): void;
   /** Warns that checkpoints above the chosen one stay, because nothing shows that this run wrote them. */
   leftInPlace(about: { run: string; folder: string; names: readonly string[] }): void;
+  /** Checkpoints of an earlier epoch stay on the disk and are not captured. `step`: where the present epoch started. */
+  outdated(about: { run: string; folder: string; step: number; names: readonly string[] }): void;
   /** Says that `--from` was applied at an earlier start already. */
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
   /** Warns that a program did not continue from the checkpoint it was given. `from` null: it began at its beginning. */
@@ -50,6 +52,11 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
   leftInPlace: ({ run, folder, names }) =>
     terminal.say(
       `Left ${names.join(", ")} in ${folder}: nothing shows that ${run} wrote ${names.length === 1 ? "it" : "them"}. A program that takes the highest number goes on from there.`,
+      { type: "left-in-place", run, folder, names },
+    ),
+  outdated: ({ run, folder, step, names }) =>
+    terminal.say(
+      `Left ${names.join(", ")} in ${folder} without uploading: ${run} has gone on from step ${formatCount(step)} since.`,
       { type: "left-in-place", run, folder, names },
     ),
   chosenBefore: ({ run, from, step }) => {
