@@ -82,7 +82,10 @@ export const POWER_FAULTS: readonly FaultClass[] = [
       await copy.ended;
       const wasDone = copy.said.some(({ type }) => type === "done");
       must("umount", [scene.folder]);
-      must("mount", ["-o", "loop", imageOf(scene), scene.folder]);
+      // A mount namespace of another test may hold the file system that was cut, and mounting the image again would give that one.
+      const left = `${imageOf(scene)}.left`;
+      must("cp", ["--sparse=always", imageOf(scene), left]);
+      must("mount", ["-o", "loop", left, scene.folder]);
       scene.note({ cut: wasDone ? "after the end" : "in mid-transfer" });
       if (scene.direction === "down") scene.note({ wrong: judgeDisk(scene, wasDone) });
       return scene.start();

@@ -1,4 +1,4 @@
-import { closeSync, constants, mkdtempSync, openSync, readFileSync, writeSync } from "node:fs";
+import { closeSync, constants, lstatSync, mkdtempSync, openSync, readFileSync, readdirSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Environment } from "../command-line/config.ts";
@@ -49,11 +49,14 @@ export function hideToken(env: Environment, given: readonly string[]): string | 
   return process.execve(program, [program, ...before, ...args], anew as NodeJS.ProcessEnv) ?? null;
 }
 
+const PREFIX = "tidemark-join-";
+
 /** Writes the token into a file, in memory (/dev/shm) if possible. Returns its path; null where no folder is writable. */
 function writeToken(token: string): string | null {
   for (const parent of ["/dev/shm", tmpdir()]) {
     try {
-      const path = join(mkdtempSync(join(parent, "tidemark-join-")), "token");
+      removeLeft(parent);
+      const path = join(mkdtempSync(join(parent, PREFIX)), "token");
       const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants;
       const file = openSync(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0o600);
       writeSync(file, token);
@@ -64,6 +67,22 @@ function writeToken(token: string): string | null {
     }
   }
   return null;
+}
+
+/** Time in which a first start has long been followed by the second one, which removes the file. */
+const LEFT_AFTER_MS = 60_000;
+
+/** Removes files of this user whose processes were killed between the first start and the second. */
+export function removeLeft(parent: string): void {
+  for (const name of readdirSync(parent).filter((one) => one.startsWith(PREFIX))) {
+    const path = join(parent, name);
+    try {
+      const { uid, mtimeMs } = lstatSync(path);
+      if (uid === process.getuid?.() && Date.now() - mtimeMs > LEFT_AFTER_MS) removeOwnedNow("scratch", path);
+    } catch {
+      // Another start has removed it.
+    }
+  }
 }
 
 /** Returns the environment with the token that the first start passed on, and removes the file. */
