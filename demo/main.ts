@@ -135,6 +135,8 @@ function keep(title: string, started: RunningProcess): void {
 }
 
 async function main(): Promise<void> {
+  if (options.reset && existsSync(options.dir) && !existsSync(join(options.dir, "demo.json")))
+    fail(`--reset: ${options.dir} holds no demo, so nothing of it is removed. Choose another folder with --dir.`);
   if (options.reset) rmSync(options.dir, { recursive: true, force: true });
   const port = await choosePort(options.port);
   await build();

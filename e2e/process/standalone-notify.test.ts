@@ -88,7 +88,7 @@ test("a checkpoint that waits for too long is told, that it is safe again too, a
   await waitUntil("the file says so", () => unsafe() === 1);
   await clearFaults(alone.store);
   await waitUntil("it is told to be safe", () => toldBy("waits").length === 2);
-  expect(toldBy("waits")[1]).toMatchObject({ kind: "resolved", title: "waits: everything of slow is safe again" });
+  expect(toldBy("waits")[1]).toMatchObject({ kind: "resolved", title: "waits: nothing of slow waits any more" });
   await waitUntil("the file says so", () => unsafe() === 0);
   await node.stop();
 });

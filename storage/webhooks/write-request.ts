@@ -66,7 +66,8 @@ function forSlack(writing: Writing): OutgoingRequest {
     blocks: [
       { type: "section", text: plain(`${SIGN[message.kind]} ${message.title}`) },
       ...(details === "" ? [] : [{ type: "section", text: plain(details) }]),
-      { type: "section", text: plain(message.todo) },
+      // Slack refuses a block with an empty text.
+      ...(message.todo === "" ? [] : [{ type: "section", text: plain(message.todo) }]),
       {
         type: "context",
         elements: [

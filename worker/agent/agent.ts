@@ -149,7 +149,8 @@ async function live(
   for (const watch of options.watches) reporter.watching(watch);
   const link = { hub, clock: systemClock, signal };
   const telling = new AbortController();
-  const notifying = startNotifying(agent, telling.signal);
+  const stopping = AbortSignal.any([command.stopping, asked.signal, command.signal]);
+  const notifying = startNotifying(agent, { lifetime: telling.signal, stopping });
   const until = AbortSignal.any([signal, untilOver.signal]);
   const captures = options.watches.map((watch) =>
     keepCapturing(capturingOf(agent, watch, { until, over: () => over.how })),

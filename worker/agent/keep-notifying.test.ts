@@ -35,7 +35,7 @@ it("tells once that a checkpoint waits for too long, and once that all is safe a
   expect(at(29 * MINUTE_MS, 0)).toBeNull();
   expect(at(30 * MINUTE_MS, 0)).toBe("gpu-1: a checkpoint of llama has not been safe for 30 min");
   expect(at(31 * MINUTE_MS, 0)).toBeNull();
-  expect(at(32 * MINUTE_MS, null)).toBe("gpu-1: everything of llama is safe again");
+  expect(at(32 * MINUTE_MS, null)).toBe("gpu-1: nothing of llama waits any more");
   expect(at(33 * MINUTE_MS, null)).toBeNull();
   expect(at(90 * MINUTE_MS, 50 * MINUTE_MS)).toContain("has not been safe for 40 min");
 });

@@ -10,9 +10,13 @@ const LOOK_MS = 5_000;
 
 /**
  * Sends the messages of `--notify`: a checkpoint that is not safe for `afterMs`, a program that failed, a restore that is done.
- * Messages at the end of the worker have until `lifetime` fires.
+ * Messages at the end of the worker have until `lifetime` fires. A program that ends because the worker was asked to stop
+ * (`stopping`) has not failed.
  */
-export function startNotifying(agent: Agent, lifetime: AbortSignal): { run(): Promise<void>; idle(): Promise<void> } {
+export function startNotifying(
+  agent: Agent,
+  { lifetime, stopping }: { lifetime: AbortSignal; stopping: AbortSignal },
+): { run(): Promise<void>; idle(): Promise<void> } {
   const { notify } = agent.options;
   if (notify === null) return { run: () => Promise.resolve(), idle: () => Promise.resolve() };
   const { outbox, reporter, session, signal } = agent;
@@ -23,15 +27,21 @@ export function startNotifying(agent: Agent, lifetime: AbortSignal): { run(): Pr
     onTrouble: reporter.waitingFor,
   });
   const about = () => ({ node: session.name, now: Date.now() });
-  outbox.onEvent = (event) => send(notifier, eventNotice(about(), event));
+  outbox.onEvent = (event) => {
+    if (event.type === "program-ended" && stopping.aborted) return;
+    send(notifier, eventNotice(about(), event));
+  };
   const firing = new Set<string>();
   return {
     idle: notifier.idle,
     run: async () => {
       while (!signal.aborted) {
-        for (const backlog of await readBacklog(agent)) {
-          send(notifier, judge({ ...about(), afterMs: notify.afterMs, firing }, backlog));
-        }
+        // A full disk, for example, must not end the worker.
+        const all = await readBacklog(agent).catch((error: unknown) => {
+          reporter.waitingFor(error);
+          return [];
+        });
+        for (const backlog of all) send(notifier, judge({ ...about(), afterMs: notify.afterMs, firing }, backlog));
         await systemClock.sleep(LOOK_MS, signal).catch(() => undefined);
       }
     },

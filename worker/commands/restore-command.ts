@@ -8,6 +8,7 @@ import { rankOf, type RankOf } from "#protocol/wire/restoring.ts";
 import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
+import type { Agent } from "../agent/agent-assemble.ts";
 import { runAgent, type AgentCommand } from "../agent/agent.ts";
 import { restoreHere } from "../agent/local-api/restore-here.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
@@ -94,24 +95,39 @@ async function askWorker(
 }
 
 /**
- * Restores with the keys of this machine, from a bucket whose runs it need not write. The journal lies in a folder for each target,
- * so the same command goes on after a kill, and a worker on this machine is not disturbed.
+ * Restores with the keys of this machine, from a bucket whose runs it need not write. The journal lies in a folder for each wish, so
+ * the same command goes on after a kill, another one does not carry it out, and a worker on this machine is not disturbed.
  */
 async function restoreAlone(command: RestoreCommand, wanted: RestoreInput): Promise<RestoreAnswer | PreviewAnswer> {
   const { config, platform } = command;
   const own = await stateFolder(config.text("state"), platform.home, [temporaryState(tmpdir())]);
-  const target = createHash("sha256").update(wanted.path).digest("hex").slice(0, 16);
-  const state = await stateFolder(join(own, "restores", target), platform.home);
+  const wish = createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 16);
+  const state = await stateFolder(join(own, "restores", wish), platform.home);
   const done: { answer: RestoreAnswer | PreviewAnswer | null } = { answer: null };
   await runAgent({ ...command, state, readsOnly: true }, async (agent, life) => {
     // Where the bytes lie is known from then on.
     await agent.session.hello();
+    await cancelOthers(agent, wanted);
     done.answer = await restoreHere(agent, wanted);
     life.end();
   });
   if (done.answer === null) throw new Fault("CANCELLED", { op: "restore", subject: wanted.path });
   await removeOwned("restore-state", state);
   return done.answer;
+}
+
+/** Cancels interrupted restores of this wish whose checkpoint is not the newest any more. Faults: those of the store. */
+async function cancelOthers({ hub, memory, restorer }: Agent, { run, step, role }: RestoreInput): Promise<void> {
+  const pending = memory.restores();
+  if (pending.length === 0 || run === undefined) return;
+  const asked = { run, ...(step !== undefined && { step }), ...(role !== undefined && { role }) };
+  const found = await hub.ask("findCheckpoint", (client, signal) =>
+    client.node.findCheckpoint.query(asked, { signal }),
+  );
+  for (const { command } of pending) {
+    if (command.kind !== "restore" || command.checkpointId === found?.checkpointId) continue;
+    await restorer.steer(command.transferId, "cancel");
+  }
 }
 
 /** What a person is told before the files are loaded. */

@@ -39,12 +39,16 @@ export function unsafeNotice(about: About, backlog: RunBacklog): AlertMessage {
   });
 }
 
-export const safeNotice = (about: About, { run, safeStep }: RunBacklog): AlertMessage =>
+/** Returns the message about the end of that: nothing waits, or nothing waits for too long. */
+export const safeNotice = (about: About, { run, safeStep, unsafeCheckpoints: count }: RunBacklog): AlertMessage =>
   message(about, run, {
     kind: "resolved",
     severity: "critical",
     rule: "not-safe",
-    title: `${about.node}: everything of ${run} is safe again`,
+    title:
+      count === 0
+        ? `${about.node}: nothing of ${run} waits any more`
+        : `${about.node}: nothing of ${run} waits for too long any more; ${formatCount(count)} still wait`,
     lines: safeStep === null ? [] : [`The newest safe step is ${formatCount(safeStep)}.`],
     todo: "",
   });
@@ -64,7 +68,7 @@ export function eventNotice(about: About, event: NodeEventBody): AlertMessage | 
       rule: "program-failed",
       title: `${node}: the program of ${run} ended ${how} after ${formatDuration(ranMs)}`,
       lines: tail.trimEnd().split("\n").slice(-MOST_LINES),
-      todo: `Start it again with the same command: it goes on from the newest safe checkpoint of ${run}.`,
+      todo: `If it does not start again by itself, start it with the same command: it goes on from the newest safe checkpoint of ${run}.`,
     });
   }
   if (event.type !== "transfer-ended" || event.direction !== "download" || event.state !== "done") return null;

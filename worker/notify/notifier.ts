@@ -37,6 +37,14 @@ export function createNotifier(parts: NotifierParts): Notifier {
   let current: Promise<void> | null = null;
 
   const deliverAll = async () => {
+    try {
+      await deliverWaiting();
+    } finally {
+      // In the same moment as the queue was seen to be empty: a message that comes later starts anew.
+      current = null;
+    }
+  };
+  const deliverWaiting = async () => {
     for (let next = waiting.shift(); next !== undefined && !signal.aborted; next = waiting.shift()) {
       for (let tries = 1; tries <= TRIES && !signal.aborted; tries++) {
         try {
@@ -58,9 +66,7 @@ export function createNotifier(parts: NotifierParts): Notifier {
     send: (message) => {
       waiting.push({ id: randomUUID(), message });
       if (waiting.length > MOST_WAITING) waiting.shift();
-      current ??= deliverAll().finally(() => {
-        current = null;
-      });
+      current ??= deliverAll();
     },
     idle: async () => {
       await current;

@@ -1,15 +1,18 @@
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
-import { sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
+import { systemClock } from "../base/clock.ts";
 import { keepRun, type KeepParts, type KeptRun } from "./keep-run.ts";
 
 /** Applies `--keep` after commits, in the background, one run at a time. */
 export interface RetentionRunner {
-  committed(manifest: Pick<Manifest, "run" | "writerEpoch" | "sizeBytes">): void;
+  committed(manifest: Pick<Manifest, "run" | "writerEpoch" | "sizeBytes" | "capturedAt">): void;
   /** Resolves when nothing is being applied. No faults. */
   idle(): Promise<void>;
+  /** Waits up to so many ms for what is being applied, then moves and deletes nothing more. No faults. */
+  finish(mostMs: number): Promise<void>;
 }
 
 /** Prints a sentence, with its fields for programs. */
@@ -24,33 +27,58 @@ interface RetentionRunnerParts extends Omit<KeepParts, "policy" | "facts" | "ass
 }
 
 const DAY_MS = 86_400_000;
-/** Commits from which the growth of a run is told. */
+/** Commits, and the time that their captures span, from which the growth of a run is told: a backlog comes all at once. */
 const TELLING = 3;
+const LEAST_SPAN_MS = 60_000;
 
 export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRunner {
   const { policy } = parts;
-  const grown = new Map<RunName, { count: number; bytes: number; sinceMs: number }>();
+  const grown = new Map<RunName, { count: number; bytes: number; sinceMs: number; isTold: boolean }>();
+  const withoutMetric = new Set<RunName>();
   const facts: KeepParts["facts"] = new Map();
   const due = new Map<RunName, number>();
   let current: Promise<void> | null = null;
+  let isOver = false;
 
-  const tellGrowth = (run: RunName, sizeBytes: number) => {
+  /** `at`: when the checkpoint was captured, epoch ms. */
+  const tellGrowth = (run: RunName, { sizeBytes, at }: { sizeBytes: number; at: number }) => {
     const before = grown.get(run);
-    if (before === undefined) return void grown.set(run, { count: 1, bytes: 0, sinceMs: parts.calls.now() });
+    if (before === undefined) return void grown.set(run, { count: 1, bytes: 0, sinceMs: at, isTold: false });
     before.count++;
     before.bytes += sizeBytes;
-    if (before.count !== TELLING) return;
-    const perDay = (before.bytes / Math.max(1, parts.calls.now() - before.sinceMs)) * DAY_MS;
+    const spanMs = at - before.sinceMs;
+    if (before.isTold || before.count < TELLING || spanMs < LEAST_SPAN_MS) return;
+    before.isTold = true;
+    const perDay = (before.bytes / spanMs) * DAY_MS;
     const sentence = `Checkpoints of ${run} grow by about ${formatBytes(perDay)} a day, and nothing is removed; --keep last=3 would keep the newest 3.`;
     parts.say(sentence, { type: "growth", run, bytesPerDay: Math.round(perDay) });
   };
 
+  const assertWriter = async (run: RunName, epoch: number) => {
+    if (isOver) throw new Fault("CANCELLED", { op: "--keep", subject: run });
+    await parts.assertWriter(run, epoch);
+  };
   const applyAll = async (rules: KeepPolicy) => {
+    try {
+      await applyDue(rules);
+    } finally {
+      // In the same moment as nothing was due any more: a later commit starts anew.
+      current = null;
+    }
+  };
+  const applyDue = async (rules: KeepPolicy) => {
     for (const [run, epoch] of due) {
       due.delete(run);
-      const keeping = { ...parts, policy: rules, facts, assertWriter: () => parts.assertWriter(run, epoch) };
+      const keeping = { ...parts, policy: rules, facts, assertWriter: () => assertWriter(run, epoch) };
       try {
-        tellKept(parts, { run, policy: rules }, await keepRun(keeping, run));
+        const kept = await keepRun(keeping, run);
+        tellKept(parts, { run, policy: rules }, kept);
+        if (kept.isMetricUnknown && !withoutMetric.has(run)) {
+          withoutMetric.add(run);
+          const { metric = "" } = rules.best ?? {};
+          const sentence = `--keep removes nothing of ${run} yet: none of its checkpoints has the metric ${metric}.`;
+          parts.say(sentence, { type: "note", sentence });
+        }
       } catch (error) {
         const fault = toFault(error, { op: "--keep" }).toData();
         // The next commit tries again, and a run that another node took over is not ours to clear.
@@ -61,15 +89,20 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
   };
 
   return {
-    committed: ({ run, writerEpoch, sizeBytes }) => {
-      if (policy === null) return tellGrowth(run, sizeBytes);
+    committed: ({ run, writerEpoch, sizeBytes, capturedAt: at }) => {
+      if (policy === null) return tellGrowth(run, { sizeBytes, at });
       due.set(run, writerEpoch);
-      current ??= applyAll(policy).finally(() => {
-        current = null;
-      });
+      current ??= applyAll(policy);
     },
     idle: async () => {
       await current;
+    },
+    finish: async (mostMs) => {
+      const over = new AbortController();
+      const late = systemClock.sleep(mostMs, over.signal).catch(() => undefined);
+      await Promise.race([current, late]);
+      over.abort();
+      isOver = true;
     },
   };
 }

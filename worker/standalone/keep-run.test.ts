@@ -112,6 +112,34 @@ describe("keepRun", () => {
     expect(await stepsLeft()).toEqual([4, 3, 2]);
   });
 
+  it("moves nothing while no checkpoint has the metric of a rule, and says so", async () => {
+    store(1, 2, 3);
+    expect(await keepRun(partsOf("last=1,best=evalloss:min"), RUN)).toMatchObject({
+      trashed: [],
+      isMetricUnknown: true,
+    });
+    storeCheckpoint(bucket, { epoch: 1, step: 4, metrics: { evalloss: 1 } });
+    expect(await keepRun(partsOf("last=1,best=evalloss:min"), RUN)).toMatchObject({
+      trashed: [3, 2, 1],
+      isMetricUnknown: false,
+    });
+  });
+
+  it("deletes nothing that was brought back, or that an epoch started from, since the pass began", async () => {
+    const [first = ""] = store(1, 2, 3);
+    await keepRun(partsOf("last=1"), RUN);
+    bucket.clock.now += DAY_MS;
+    const [trash = ""] = keysOf(`keeping/${RUN}/${first}/`).map((key) => /([^/]+)-trash\.json$/.exec(key)?.[1] ?? "");
+    let checks = 0;
+    const assertWriter = () => {
+      // The first check is that of the pass, the second that of the first deletion.
+      if (++checks === 2) say(first, { kind: "end" }, [trash]);
+      return Promise.resolve();
+    };
+    expect(await keepRun(partsOf("last=1", { assertWriter }), RUN)).toMatchObject({ deleted: [2] });
+    expect(await stepsLeft()).toEqual([3, 1]);
+  });
+
   it("leaves alone what a hub moved to the trash", async () => {
     const [first = ""] = store(1, 2);
     say(first, { kind: "trash", until: 5, why: "by a person" });

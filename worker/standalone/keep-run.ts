@@ -42,6 +42,8 @@ export interface KeptRun {
   trashedBytes: number;
   /** Steps whose objects were deleted. */
   deleted: number[];
+  /** A rule keeps the best by a metric that no checkpoint has: then nothing is moved to the trash. */
+  isMetricUnknown: boolean;
 }
 
 const LANES = 8;
@@ -107,12 +109,21 @@ export async function keepRun(parts: KeepParts, run: RunName): Promise<KeptRun> 
   const record = await parts.records.read(run);
   const deleted = await finishDeletions(parts, run, record);
   await readFacts(parts, record.checkpoints);
-  const going = decideKeeping(parts.policy, historyOf(parts, record)).filter(({ fate }) => fate === "goes");
+  const history = historyOf(parts, record);
+  const { best } = parts.policy;
+  // A name that was typed wrong must not empty the run, and a metric may come later.
+  const isMetricUnknown =
+    best !== null && history.checkpoints.every(({ metrics }) => !Object.hasOwn(metrics, best.metric));
+  const decided = isMetricUnknown ? [] : decideKeeping(parts.policy, history);
+  const going = decided.filter(({ fate }) => fate === "goes");
   if (going.length > 0) await parts.assertWriter();
   for (const { id: checkpointId } of going) await moveToTrash(parts, run, checkpointId);
-  for (const one of record.trashed) {
-    if (!isDue(parts, record, one.checkpointId)) continue;
+  for (const one of record.trashed.filter(({ checkpointId }) => isDue(parts, record, checkpointId))) {
     await parts.assertWriter();
+    // Somebody may have pinned it, brought it back or gone on from it meanwhile.
+    const now = await parts.records.read(run);
+    const isParent = now.claims.some(({ parent }) => parent?.epoch === one.writerEpoch && parent.step === one.step);
+    if (isParent || !isDue(parts, now, one.checkpointId)) continue;
     await remove(parts, await planDeletion(parts, run, one));
     deleted.push(one.step);
   }
@@ -120,6 +131,7 @@ export async function keepRun(parts: KeepParts, run: RunName): Promise<KeptRun> 
     trashed: going.map(({ step }) => step),
     trashedBytes: going.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
     deleted,
+    isMetricUnknown,
   };
 }
 

@@ -171,7 +171,11 @@ export async function openStandalone(
     const claims = createRunClaims({ calls, prefix, node, isConditional });
     const assertFree = () => assertNoHub(calls, { prefix, shown });
     const damaged = new Set<string>();
-    const assertWriter = (run: RunName, epoch: number) => claims.confirm(run, epoch, 0);
+    const assertWriter = async (run: RunName, epoch: number) => {
+      // A hub may have taken the prefix over.
+      await assertFree();
+      await claims.confirm(run, epoch, 0);
+    };
     const keeping = { calls, records, prefix, damaged, node: node.name, policy: about.keep, say: about.say };
     const retentionRunner = createRetentionRunner({ ...keeping, assertWriter });
     const parts = {

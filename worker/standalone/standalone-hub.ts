@@ -26,6 +26,8 @@ export interface StandaloneParts extends Reading {
   signal: AbortSignal;
 }
 
+/** Time that the rules of `--keep` have at the end of a worker. */
+const RULES_MS = 1_000;
 /** How often the node looks at itself; nobody else does. */
 const REPORT_EVERY_MS = 5_000;
 /** Pieces of several nodes are joined by a hub alone. */
@@ -169,7 +171,8 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner }: Standalon
     },
     goodbye: {
       mutate: async () => {
-        await retentionRunner.idle();
+        // What is left of it the next writer does; the run must be free for that one.
+        await retentionRunner.finish(RULES_MS);
         await claims.giveBack();
         return { ok: true as const };
       },
