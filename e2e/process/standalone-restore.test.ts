@@ -6,8 +6,10 @@ import { keysInEnv } from "../stage/keys-in-env.ts";
 import { closeAlone, folderOf, openAlone, startAlone, type Alone } from "../stage/open-alone.ts";
 import { openStage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
+import { startProcess } from "../stage/start-process.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 import { readLog } from "../stage/store-control.ts";
+import { waitUntil } from "../stage/wait-until.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -58,6 +60,32 @@ describe("a bucket without a worker", () => {
     // The journals of restores that are complete are gone.
     expect(readdirSync(join(alone.dir, "laptop", "restores"))).toEqual([]);
     expect(await writes()).toEqual(before);
+  });
+
+  test("one that was killed is gone on with by the same command alone", async () => {
+    const target = join(alone.dir, "out", "killed");
+    const place = `s3://${alone.store.bucket}/ckpts`;
+    const env = { ...keysInEnv(alone.store), TIDEMARK_STATE: join(alone.dir, "laptop") };
+    const args = ["restore", "llama@10", target, "--to", place];
+    const killed = await startProcess({
+      title: "restore",
+      entry: testedWorker(),
+      args: [...args, "--limit-down", "50KB"],
+      env,
+    });
+    const out = join(alone.dir, "out");
+    const isBegun = () => existsSync(out) && readdirSync(out).some((name) => name.startsWith(".killed.restoring-"));
+    await waitUntil("it has begun", isBegun);
+    process.kill(killed.pid, "SIGKILL");
+    await killed.exited;
+    const would = await tidemark("restore", "llama@20", target, "--dry-run");
+    expect(would.stdout).toContain(`Would restore llama step 20 to ${target}`);
+    expect(existsSync(target)).toBe(false);
+    expect(await tidemark("restore", "llama@20", target)).toMatchObject({ code: 0 });
+    expect(hashFolder(target)).toEqual(hashOf(20));
+    expect(await runOnce(testedWorker(), args, { env })).toMatchObject({ code: 0 });
+    expect(hashFolder(target)).toEqual(hashOf(10));
+    expect(readdirSync(join(alone.dir, "laptop", "restores"))).toEqual([]);
   });
 
   test("says what a restore would do, and does nothing", async () => {
