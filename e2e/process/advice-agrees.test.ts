@@ -11,7 +11,7 @@ import { waitComplete } from "../stage/wait-complete.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
-/** What a run continues from, when its node died after its newest checkpoint was found damaged: all surfaces name one step. */
+/** A node died after its newest checkpoint was found damaged: all surfaces name the same step to continue from. */
 
 const run = runName.parse("llama");
 let stage: Stage;

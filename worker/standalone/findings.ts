@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { RunName } from "#protocol/base/names.ts";
-import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import { finding, type Finding } from "#protocol/checkpoint/findings.ts";
 import { FINDINGS, findingKey } from "#protocol/checkpoint/keys.ts";
-import { isFault } from "#protocol/faults/fault.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
+import { readOnce } from "./read-once.ts";
 
 /** Results of reading checkpoints back, in the bucket as a hub writes them. They never change, so each is fetched once. */
 export interface Findings {
@@ -14,34 +13,23 @@ export interface Findings {
   damagedOf(run: RunName): Promise<ReadonlySet<string>>;
 }
 
-const LANES = 8;
-
 export function createFindings(calls: BucketCalls, prefix: string): Findings {
   /** By key. Null: unreadable, which says nothing. */
   const known = new Map<string, Finding | null>();
 
-  const fetchOne = async (run: RunName, key: string): Promise<void> => {
-    try {
-      const read = finding.safeParse(parseJsonOrNull((await calls.read(key))?.text ?? ""));
-      const { data } = read;
-      const isOwn =
-        data?.run === run && findingKey(prefix, { run, checkpointId: data.checkpointId, id: data.id }) === key;
-      known.set(key, isOwn ? data : null);
-    } catch (error) {
-      if (!isFault(error) || (error.code !== "BAD_INPUT" && error.code !== "TOO_LARGE")) throw error;
-      known.set(key, null);
-    }
+  /** Returns null for an object that is no finding of this run under its own key. */
+  const parseFinding = (run: RunName, { key, text }: { key: string; text: string }): Finding | null => {
+    const { data } = finding.safeParse(parseJsonOrNull(text));
+    const isOwn =
+      data?.run === run && findingKey(prefix, { run, checkpointId: data.checkpointId, id: data.id }) === key;
+    return isOwn ? data : null;
   };
 
   return {
     damagedOf: async (run) => {
       const keys: string[] = [];
       for await (const { key } of calls.list(`${prefix}${FINDINGS}/${run}/`)) keys.push(key);
-      await forEachOf(
-        keys.filter((key) => !known.has(key)),
-        LANES,
-        (key) => fetchOne(run, key),
-      );
+      await readOnce(calls, keys, { known, parse: (object) => parseFinding(run, object) });
       const latest = new Map<string, Finding>();
       for (const one of keys.flatMap((key) => known.get(key) ?? [])) {
         if (one.at >= (latest.get(one.checkpointId)?.at ?? -1)) latest.set(one.checkpointId, one);

@@ -9,7 +9,7 @@ import { decideKeeping, type KeepCandidate, type KeepHistory } from "#protocol/r
 import type { KeepPolicy, KeepRecord } from "#protocol/retention/keeping.ts";
 import * as z from "zod";
 import type { BucketCalls } from "./bucket-calls.ts";
-import type { ListedCheckpoint, RunRecord, RunRecords } from "./run-record.ts";
+import { readManifestKey, type ListedCheckpoint, type RunRecord, type RunRecords } from "./run-record.ts";
 
 /**
  * Applies the rules of `--keep` to a run, in two steps as a hub does. A checkpoint that no rule keeps is moved to the trash by a
@@ -162,7 +162,7 @@ async function moveToTrash(
   await calls.write(keepRecordKey(prefix, { run, checkpointId, id: record.id, kind: "trash" }), JSON.stringify(record));
 }
 
-/** What is left to delete of one checkpoint. It lies in the bucket from before the first deletion until after the last. */
+/** The deletion of one checkpoint that was begun. Its object lies in the bucket from before the first deletion until after the last. */
 const deletion = z.object({
   format: z.literal("tidemark.deletion"),
   version: z.literal(1),
@@ -193,8 +193,9 @@ async function manifestsOf(
 ): Promise<Map<string, Attempt>> {
   const found = new Map<string, Attempt>();
   for await (const { key } of calls.list(`${prefix}${OWN_FOLDERS.manifests}${run}/`)) {
-    const [, epoch, named, attempt] = /\/e(\d{6})\/s\d{12}-(.+)-([a-z0-9]{12,32})\.json$/.exec(key) ?? [];
-    if (named === checkpointId) found.set(key, { epoch: Number(epoch), attempt: attemptId.parse(attempt) });
+    const read = readManifestKey(key);
+    if (read?.checkpointId !== checkpointId) continue;
+    found.set(key, { epoch: read.writerEpoch, attempt: attemptId.parse(read.attempt) });
   }
   return found;
 }

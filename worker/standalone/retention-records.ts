@@ -1,10 +1,9 @@
 import type { RunName } from "#protocol/base/names.ts";
-import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
-import { isFault } from "#protocol/faults/fault.ts";
 import type { KeepRecord } from "#protocol/retention/keeping.ts";
 import { parseRecord } from "#protocol/retention/parse-record.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
+import { readOnce } from "./read-once.ts";
 
 /** Retention state of one checkpoint, by the records in the bucket. */
 export interface Retention {
@@ -16,7 +15,6 @@ export interface Retention {
   wasBroughtBack: boolean;
 }
 
-const LANES = 8;
 const RECORD_NAME = /^([A-Za-z0-9-]{8,64})\/.+\.json$/s;
 
 /** Reads the retention records of runs. Records never change, so each is fetched once. */
@@ -29,16 +27,6 @@ export function createRetentionRecords(calls: BucketCalls, prefix: string): Rete
   /** By key. Null: unreadable, which counts as a pin. */
   const known = new Map<string, KeepRecord | null>();
 
-  const fetchRecord = async (run: RunName, key: string): Promise<void> => {
-    try {
-      const found = await calls.read(key);
-      if (found !== null) known.set(key, parseRecord({ prefix, run }, { key, text: found.text }));
-    } catch (error) {
-      if (!isFault(error) || (error.code !== "BAD_INPUT" && error.code !== "TOO_LARGE")) throw error;
-      known.set(key, null);
-    }
-  };
-
   return {
     read: async (run) => {
       const folder = `${prefix}${OWN_FOLDERS.keeping}${run}/`;
@@ -47,11 +35,8 @@ export function createRetentionRecords(calls: BucketCalls, prefix: string): Rete
         const [, checkpointId] = RECORD_NAME.exec(key.slice(folder.length)) ?? [];
         if (checkpointId !== undefined) found.push({ key, checkpointId });
       }
-      await forEachOf(
-        found.filter(({ key }) => !known.has(key)),
-        LANES,
-        ({ key }) => fetchRecord(run, key),
-      );
+      const keys = found.map(({ key }) => key);
+      await readOnce(calls, keys, { known, parse: (object) => parseRecord({ prefix, run }, object) });
       return settle(
         found.flatMap(({ key, checkpointId }) =>
           known.has(key) ? [{ checkpointId, record: known.get(key) ?? null }] : [],

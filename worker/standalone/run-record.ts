@@ -39,12 +39,15 @@ const MANIFEST_NAME = /^e(\d{6})\/s(\d{12})-(.+)-([a-z0-9]{12,32})\.json$/;
 const CLAIM_NAME = /^e(\d{6})\.json$/;
 const LANES = 8;
 
-/** Reads a key below `manifests/RUN/`; null where it is none of a manifest. */
-function readManifestName(name: string): Pick<ListedCheckpoint, "checkpointId" | "writerEpoch" | "step"> | null {
-  const match = MANIFEST_NAME.exec(name);
+/** Reads a key below `manifests/`; null where it is none of a manifest. */
+export function readManifestKey(
+  key: string,
+): (Pick<ListedCheckpoint, "checkpointId" | "writerEpoch" | "step"> & { attempt: string }) | null {
+  const match = MANIFEST_NAME.exec(key.slice(key.lastIndexOf("/e") + 1));
   const checkpointId = id.safeParse(match?.[3]);
   if (match === null || !checkpointId.success) return null;
-  return { checkpointId: checkpointId.data, writerEpoch: Number(match[1]), step: Number(match[2]) };
+  const [, epoch, step, , attempt = ""] = match;
+  return { checkpointId: checkpointId.data, writerEpoch: Number(epoch), step: Number(step), attempt };
 }
 
 /** Reads the bucket's record of runs. Objects that never change are fetched once. */
@@ -92,8 +95,10 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
   const listManifests = async (folder: string): Promise<ListedCheckpoint[]> => {
     const listed: ListedCheckpoint[] = [];
     for await (const { key, modifiedAtMs } of calls.list(folder)) {
-      const read = readManifestName(key.slice(key.lastIndexOf("/e") + 1));
-      if (read !== null) listed.push({ ...read, key, committedAt: modifiedAtMs ?? 0 });
+      const read = readManifestKey(key);
+      if (read === null) continue;
+      const { checkpointId, writerEpoch, step } = read;
+      listed.push({ checkpointId, writerEpoch, step, key, committedAt: modifiedAtMs ?? 0 });
     }
     for (const one of listed) seen.set(one.checkpointId, one);
     return listed;

@@ -171,7 +171,7 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner }: Standalon
     },
     goodbye: {
       mutate: async () => {
-        // What is left of it the next writer does; the run must be free for that one.
+        // The next writer continues an interrupted pass, and must find the run free.
         await retentionRunner.finish(RULES_MS);
         await claims.giveBack();
         return { ok: true as const };
