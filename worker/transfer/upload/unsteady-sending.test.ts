@@ -28,6 +28,17 @@ async function wobble(byMs: number): Promise<void> {
   await utimes(path, seconds, seconds);
 }
 
+/** Resolves once the file's time was compared with another one that may be a wobble. */
+function whenComparedFirst(): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const { mayBeWobble } = fileTimes;
+  fileTimes.mayBeWobble = (...compared) => {
+    resolve();
+    return mayBeWobble(...compared);
+  };
+  return promise;
+}
+
 test("a file whose time goes back is sent, and then also while it goes forth", async () => {
   const identity = await readIdentity(path);
   await wobble(-900);
@@ -40,8 +51,9 @@ test("a file whose time goes back is sent, and then also while it goes forth", a
 test("a file whose time goes forth is looked at again, and sent when it comes back", async () => {
   const identity = await readIdentity(path);
   await wobble(900);
+  const firstLook = whenComparedFirst();
   const opening = openFileSource({ path, identity });
-  await new Promise((resolve) => setImmediate(resolve));
+  await firstLook;
   await wobble(0);
   await (await opening).close();
   expect(fileTimes.wobbles(identity)).toBe(true);
