@@ -192,15 +192,16 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onRefused: refusals.refuse,
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
-      if (capturing.isClosed?.() === true) return;
+      if (capturing.isClosed?.() === true) return false;
       await capturing.onBefore?.(candidate, look);
       const left: BesideLeft[] = [];
       const parts = { ...capturing, onBesideLeft: (names: readonly BesideLeft[]) => void left.push(...names) };
       const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder });
-      if (taken === null) return;
+      if (taken === null) return true;
       refusals.forget(candidate.path);
       capturing.onCaptured(taken);
       await refusals.sayBesideLeft(left);
+      return true;
     },
   };
 }

@@ -76,6 +76,26 @@ test("a capture under way when the process died waits again, with everything it 
   await after.close();
 });
 
+test("a capture whose epoch was not known belongs to the epoch of its process, however often the run is claimed later", async () => {
+  const first = await open();
+  await first.noteEpoch("llama", 1);
+  await first.add(captureOf(900, { epoch: null }), "print");
+  const second = await open();
+  await second.noteEpoch("llama", 3);
+  // Neither process had time to send it.
+  const third = await open();
+  expect(third.all()).toMatchObject([{ epoch: 1 }]);
+  await Promise.all([first, second, third].map((ledger) => ledger.close()));
+});
+
+test("a capture of a run that was never claimed belongs to the epoch that is claimed next", async () => {
+  const first = await open();
+  await first.add(captureOf(900, { epoch: null }), "print");
+  const second = await open();
+  expect(second.all()).toMatchObject([{ epoch: null }]);
+  await Promise.all([first.close(), second.close()]);
+});
+
 test("only moves of the table are made", async () => {
   const ledger = await open();
   await ledger.add(captureOf(100), "print");

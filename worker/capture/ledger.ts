@@ -90,8 +90,9 @@ interface Change {
 }
 
 /**
- * Opens the ledger. Captures that were running when the process died wait again. `wallNow`: epoch ms. Faults: NO_SPACE,
- * WRITE_FAILED, READ_FAILED.
+ * Opens the ledger. Captures that were running when the process died wait again. A capture whose epoch was not known belongs to
+ * the epoch that this node had claimed last, and to no later one. `wallNow`: epoch ms. Faults: NO_SPACE, WRITE_FAILED,
+ * READ_FAILED.
  */
 export async function openLedger(
   path: string,
@@ -101,7 +102,10 @@ export async function openLedger(
   const journal = await openWith(path, ledgerLine);
   const books = emptyBooks();
   for (const record of journal.takeRecords()) apply(books, record);
-  for (const item of books.captures.values()) if (item.state === "running") item.state = "waiting";
+  for (const item of books.captures.values()) {
+    if (item.state === "running") item.state = "waiting";
+    item.epoch ??= books.epochs.get(item.run) ?? null;
+  }
   await journal.compact(() => linesOf(books));
 
   const write = createWriter(books, journal);

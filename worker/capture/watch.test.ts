@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { createRecogniser } from "./detection/recognise.ts";
 import { createFinder } from "./detection/walk-watched.ts";
@@ -39,7 +39,7 @@ function watchingWith(lookMs: number) {
     takesDoubtful: () => true,
     knows: (path) => known.has(path),
     recall: () => Promise.resolve(),
-    onFinished: async ({ path }) => void known.add(path),
+    onFinished: async ({ path }) => known.add(path).has(path),
     onPassedOver: async () => undefined,
     onRefused: async () => undefined,
     findFinalModel: async () => null,
@@ -113,7 +113,7 @@ test("a step that an earlier walk read out of a file is asked for anew before th
     finals: () => [],
     holds: () => false,
   };
-  const onFinished = async ({ step }: { step: number }) => void taken.push(step);
+  const onFinished = async ({ step }: { step: number }) => taken.push(step) > 0;
   const looking = { ...watching, finder, onFinished };
   expect(await lookOnce(looking)).toBe(true);
   expect(taken).toEqual([]);
@@ -135,4 +135,41 @@ test("several watched folders belong to runs in their order, or to those of thei
   expect(() => read(["/a/out", "/b/out"], [])).toThrow(/BAD_INPUT|name a run for each/);
   expect(() => read(["/a/x", "/b/y"], ["out", "out"])).toThrow(/BAD_INPUT|name a run for each/);
   expect(() => read(["/a/x", "/b/y"], ["out"])).toThrow(/BAD_INPUT|name one run for each/);
+});
+
+describe("a look that the preparation of the run overtakes", () => {
+  /** Takes what it finds; `onFound` is called between the look at a checkpoint and its capture. */
+  function overtaken(onFound: () => void) {
+    const { watching } = watchingWith(1);
+    const left = new Set<string>();
+    const taken: string[] = [];
+    const passedOver: string[] = [];
+    const { finder } = watching;
+    const looking: Watching = {
+      ...watching,
+      finder: { ...finder, findAnew: async () => finder.findAnew().finally(onFound) },
+      isLeft: (path) => left.has(path),
+      onFinished: async ({ name }) => taken.push(name) > 0,
+      onPassedOver: async ({ name }) => void passedOver.push(name),
+    };
+    return { looking, left, taken, passedOver };
+  }
+
+  test("takes nothing that is to stay without uploading by then, and does not pass it over", async () => {
+    await write("checkpoint-10");
+    await write("checkpoint-20");
+    await write("checkpoint-30");
+    const paths = ["checkpoint-10", "checkpoint-30"].map((name) => join(folder, name));
+    const { looking, left, taken, passedOver } = overtaken(() => paths.forEach((path) => left.add(path)));
+    await lookOnce(looking);
+    expect([taken, passedOver]).toEqual([["checkpoint-20"], []]);
+  });
+
+  test("passes nothing over for a checkpoint that is not captured now", async () => {
+    await write("checkpoint-10");
+    await write("checkpoint-20");
+    const { looking, passedOver } = overtaken(() => undefined);
+    await expect(lookOnce({ ...looking, onFinished: async () => false })).resolves.toBe(true);
+    expect(passedOver).toEqual([]);
+  });
 });

@@ -41,8 +41,11 @@ export interface Watching {
   /** Returns whether a checkpoint is ignored while it stays unchanged. */
   isLeft(path: string, fingerprint: string): boolean;
   rests: Rests;
-  /** Secures a finished checkpoint. After a fault SOURCE_CHANGED a later look takes it. */
-  onFinished(candidate: Candidate, look: Look): Promise<void>;
+  /**
+   * Secures a finished checkpoint. Returns whether it is secured; false when nothing is captured now. After false, and after a
+   * fault SOURCE_CHANGED, a later look takes it.
+   */
+  onFinished(candidate: Candidate, look: Look): Promise<boolean>;
   /** Returns whether the hub keeps doubtful checkpoints apart. An older hub would take one for complete. */
   takesDoubtful(): boolean;
   /** Called for an older checkpoint that was finished together with a newer one. */
@@ -302,7 +305,9 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
   for (let taken = finished.pop(); taken !== undefined; taken = finished.pop()) {
     const outcome = await take(watching, taken);
     if (outcome === "refused") continue;
-    if (outcome === "taken") for (const { candidate, look } of finished) await watching.onPassedOver(candidate, look);
+    if (outcome === "taken")
+      for (const { candidate, look } of finished)
+        if (!watching.isLeft(candidate.path, look.fingerprint)) await watching.onPassedOver(candidate, look);
     return isWaiting || outcome === "later";
   }
   return isWaiting;
@@ -334,8 +339,10 @@ async function take(
   { candidate, look }: { candidate: Candidate; look: Look },
 ): Promise<"taken" | "refused" | "later"> {
   const { settler, signal } = watching;
+  // The preparation of the run may have decided to leave it since it was looked at.
+  if (watching.isLeft(candidate.path, look.fingerprint)) return "refused";
   try {
-    await watching.onFinished(candidate, look);
+    if (!(await watching.onFinished(candidate, look))) return "later";
     settler.forget(candidate.path);
     return "taken";
   } catch (error) {

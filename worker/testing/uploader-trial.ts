@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
-import { runName } from "#protocol/base/names.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { systemClock } from "../base/clock.ts";
@@ -31,7 +31,11 @@ async function openUploaderTrial(store: TrialStore) {
   let aheadMs = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
 
-  async function capture(step: number, about = { run, bytes: 11_000_000 }): Promise<Capture> {
+  async function capture(
+    step: number,
+    given: { run?: RunName; bytes?: number; epoch?: number } = {},
+  ): Promise<Capture> {
+    const about = { run, bytes: 11_000_000, epoch: null, ...given };
     const path = join(folder, `checkpoint-${step}`);
     await mkdir(path);
     await writeFile(join(path, "model.bin"), randomBytes(about.bytes));
@@ -42,7 +46,7 @@ async function openUploaderTrial(store: TrialStore) {
       candidate: { path, name: `checkpoint-${step}`, step, kind: "folder" },
       look,
       run: about.run,
-      epoch: null,
+      epoch: about.epoch,
       captures: join(folder, "captures"),
       traits: store.access.traits,
       partBytes: 5 * 1024 * 1024,

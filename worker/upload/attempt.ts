@@ -1,11 +1,10 @@
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
-import { isFault, type Fault } from "#protocol/faults/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer, NodeStore } from "#protocol/wire/hello.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { measuredOf } from "../transfer/progress/measured-of.ts";
-import type { createEpochCheck } from "./check-epoch.ts";
 import type { LateCommits } from "./commit-late.ts";
 import type { Endings } from "./end-upload.ts";
 import { IS_HUB } from "./judge-failure.ts";
@@ -134,15 +133,18 @@ export async function tryToCommit(hub: Hub, manifest: Manifest, stopped: AbortSi
   }
 }
 
-/** Claims the epoch of the run the first time, and announces the capture to the hub. Returns the claim. */
-export async function introduceCapture(
-  parts: UploaderParts,
-  checkEpoch: ReturnType<typeof createEpochCheck>,
-  item: Capture,
-): Promise<ClaimAnswer> {
+/**
+ * Claims the epoch of the run the first time, and announces the capture to the hub. Returns the claim. A capture of an earlier
+ * epoch is refused: it would bring back training from before another node took the run over. @throws Fault EPOCH_OVER, those of
+ * the hub
+ */
+export async function introduceCapture(parts: UploaderParts, item: Capture): Promise<ClaimAnswer> {
   const { ledger, runs, hub, homes } = parts;
   const claim = await runs.epochOf(item.run);
-  checkEpoch(item, claim.epoch);
+  if (item.epoch !== null && item.epoch !== claim.epoch) {
+    const detail = `captured in epoch ${item.epoch}, now it is ${claim.epoch}`;
+    throw new Fault("EPOCH_OVER", { op: "upload", subject: item.run, detail });
+  }
   if (item.epoch === null) await ledger.update(item.id, { epoch: claim.epoch });
   if (!item.announced && homes !== undefined) {
     const home = await homes.choose(item.run, item.home ?? null);

@@ -235,11 +235,10 @@ test("a run that another node took over is not uploaded any more, and the hub he
   expect(puts.filter(({ key }) => key.includes(ledger.get("x")?.attempt ?? "never"))).toEqual([]);
 });
 
-test("what an earlier life took before it knew its epoch is not taken for the epoch that this one claims", async ({
-  trial: { run, ledger, capture, work, ended, news },
+test("a capture of an earlier epoch is not sent in the one that this node claims", async ({
+  trial: { capture, work, ended, news },
 }) => {
-  await ledger.noteEpoch(run, 1);
-  await capture(900);
+  await capture(900, { epoch: 1 });
   const { hub, done } = await work({}, ended(1));
   await done;
   expect(news()).toMatchObject([{ state: "failed", step: 900, fault: { code: "EPOCH_OVER" } }]);

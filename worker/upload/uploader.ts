@@ -4,7 +4,6 @@ import { createWakeableSleep } from "../base/wakeable-sleep.ts";
 import type { Capture } from "../capture/capture.ts";
 import { createAhead } from "./ahead.ts";
 import { createAttempt, introduceCapture, tryToCommit } from "./attempt.ts";
-import { createEpochCheck } from "./check-epoch.ts";
 import { createLateCommits } from "./commit-late.ts";
 import { createEndings } from "./end-upload.ts";
 import { createUploadQueue } from "./queue.ts";
@@ -29,8 +28,7 @@ export function createUploader(given: UploaderParts): Uploader {
   const own = new AbortController();
   const parts: UploaderParts = { ...given, signal: AbortSignal.any([given.signal, own.signal]) };
   const { ledger, hub, clock, signal } = parts;
-  const checkEpoch = createEpochCheck(ledger);
-  const introduce = (item: Capture) => introduceCapture(parts, checkEpoch, item);
+  const introduce = (item: Capture) => introduceCapture(parts, item);
   const stopPreparing = (id: string) => ahead.drop(id);
   const state = newUploadState();
   const wakeable = createWakeableSleep(clock, signal);
