@@ -200,6 +200,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       if (taken === null) return true;
       refusals.forget(candidate.path);
       capturing.onCaptured(taken);
+      await refusals.saySpecial(candidate, look);
       await refusals.sayBesideLeft(left);
       return true;
     },

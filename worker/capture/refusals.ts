@@ -5,7 +5,7 @@ import type { Clock } from "../base/clock.ts";
 import type { Outbox } from "../hub-link/outbox.ts";
 import type { BesideLeft } from "./detection/beside.ts";
 import type { Candidate } from "./detection/find.ts";
-import type { Look } from "./detection/look.ts";
+import { folderOf, type Look, type SpecialFile } from "./detection/look.ts";
 import type { Ledger } from "./ledger.ts";
 import type { TakeParts } from "./take-capture.ts";
 import type { Watch } from "./watch.ts";
@@ -13,6 +13,8 @@ import type { Watch } from "./watch.ts";
 /** Faults that refuse for good; after all others (a full disk) the candidate is looked at again. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
 const TRY_AGAIN_MS = 60_000;
+/** Names of special files that are remembered as said. */
+const MOST_SPECIAL = 1_000;
 /** Faults of the disk, for which it does not matter what was refused. */
 const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
 
@@ -24,6 +26,8 @@ export interface Refusals {
   refuse(candidate: Candidate, about: { look: Look | null; fault: Fault }): Promise<void>;
   /** Forgets the refusal of a candidate that was captured or passed over. */
   forget(path: string): void;
+  /** Reports pipes, sockets and devices in a captured checkpoint, once for each name. Never fails. */
+  saySpecial(candidate: Candidate, look: Look): Promise<void>;
   /** Reports what lies beside a checkpoint and is not kept with it. Never fails, because the checkpoint itself is captured. */
   sayBesideLeft(left: readonly BesideLeft[]): Promise<void>;
 }
@@ -65,11 +69,7 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
       fault: fault.toData(),
     });
   };
-  const sayBesideLeft: Refusals["sayBesideLeft"] = async (left) => {
-    const [first] = left;
-    if (first === undefined) return;
-    const path = join(watch.folder, first.path);
-    const detail = besideLeftWords(first, left.length - 1);
+  const sayLeft = async (path: string, detail: string): Promise<void> => {
     const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
     try {
       await refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
@@ -77,8 +77,24 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
       parts.onFault(toFault(error, { op: "capture", subject: path }));
     }
   };
+  const sayBesideLeft: Refusals["sayBesideLeft"] = async (left) => {
+    const [first] = left;
+    if (first === undefined) return;
+    await sayLeft(join(watch.folder, first.path), besideLeftWords(first, left.length - 1));
+  };
+  const saidSpecial = new Set<string>();
+  const saySpecial: Refusals["saySpecial"] = async (candidate, { special }) => {
+    // A program that makes one for each checkpoint is named once, not with each step.
+    const fresh = special.filter(({ relative }) => !saidSpecial.has(relative));
+    const [first] = fresh;
+    if (first === undefined) return;
+    if (saidSpecial.size > MOST_SPECIAL) saidSpecial.clear();
+    for (const { relative } of fresh) saidSpecial.add(relative);
+    await sayLeft(join(folderOf(candidate), first.relative), specialWords(first, fresh.length - 1));
+  };
   return {
     refuse,
+    saySpecial,
     sayBesideLeft,
     forget: (path) => {
       refusals.delete(path);
@@ -91,6 +107,11 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
       return isMeant && clock.now() - refusal.at < TRY_AGAIN_MS;
     },
   };
+}
+
+function specialWords({ is }: SpecialFile, others: number): string {
+  const more = others > 0 ? ` (and ${others} more)` : "";
+  return `not kept: it is a ${is}, which has no bytes of its own${more}; all other files of the checkpoint are captured`;
 }
 
 function besideLeftWords({ isLarge }: BesideLeft, others: number): string {

@@ -25,6 +25,8 @@ export interface Look {
   touchedMs: number;
   /** Names that no bucket and no manifest can hold, and why: they are no UTF-8 text, or have control characters. */
   leftOut: LeftOut[];
+  /** Pipes, sockets and devices: they have no bytes of their own that could be kept. */
+  special: SpecialFile[];
   /** Folders with nothing in them, relative. */
   emptyFolders: string[];
   /** Whether it lies on a disk of another machine, whose clock sets its times. */
@@ -39,6 +41,12 @@ interface LeftOut {
   /** Name with replacements for what cannot be shown. */
   name: string;
   why: string;
+}
+
+export interface SpecialFile {
+  /** Relative, `/`-separated. */
+  relative: string;
+  is: "pipe" | "socket" | "device";
 }
 
 export interface LookedFile {
@@ -61,6 +69,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
   let touchedMs = 0;
   let temporary: string | null = null;
   const leftOut: LeftOut[] = [];
+  const special: SpecialFile[] = [];
   const emptyFolders: string[] = [];
   const wanted = candidate.names === undefined ? null : new Set(candidate.names);
   const root = folderOf(candidate);
@@ -91,6 +100,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
       if (links !== undefined && entry.isSymbolicLink()) await assertFollowed(path, links, uid);
       if (is === "folder") await enter(below);
       else if (is === "file") files.push({ relative: below, path, ...steadily(seen, path), mode });
+      else special.push({ relative: below, is });
     }
   };
   try {
@@ -122,6 +132,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     newestMs: files.reduce((newest, file) => Math.max(newest, file.mtimeMs), 0),
     touchedMs,
     leftOut,
+    special,
     emptyFolders,
     isRemote: files.some(({ identity, path }) => fileTimes.isRemote(identity.dev, path)),
     wobbles: files.some(({ identity }) => fileTimes.wobbles(identity)),
@@ -165,9 +176,16 @@ export interface LooseFingerprint {
 export const folderOf = ({ path, kind }: Pick<Candidate, "path" | "kind">): string =>
   kind === "folder" ? path : dirname(path);
 
+function kindOf(stats: BigIntStats): "folder" | "file" | SpecialFile["is"] {
+  if (stats.isDirectory()) return "folder";
+  if (stats.isFile()) return "file";
+  if (stats.isFIFO()) return "pipe";
+  return stats.isSocket() ? "socket" : "device";
+}
+
 /** Returns the few numbers that count: complete ones of 50,000 files take tens of megabytes. */
 const factsOf = (stats: BigIntStats) => ({
-  is: stats.isDirectory() ? "folder" : stats.isFile() ? "file" : "other",
+  is: kindOf(stats),
   identity: identityOf(stats),
   mtimeMs: Math.max(0, Number(stats.mtimeMs)),
   mode: Number(stats.mode) & 0o777,

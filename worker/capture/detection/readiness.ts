@@ -1,4 +1,4 @@
-import { readdir, readFile } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
 import { parseJson } from "#storage/inspect/parse-json.ts";
@@ -37,12 +37,21 @@ interface Framework {
 const has = (look: Judged, pattern: RegExp): boolean => look.files.some(({ relative }) => pattern.test(relative));
 const UNSAID: Readiness = { says: "unsaid", isSlow: false, isWhole: false };
 
+/** Returns the text of a tracker; null where there is none. Reading a pipe of this name would wait for its writer. */
+async function readTracker(path: string): Promise<string | null> {
+  try {
+    return (await stat(path)).isFile() ? await readFile(path, "utf8") : null;
+  } catch {
+    return null;
+  }
+}
+
 /** Judges by the tracker: a file beside the checkpoint that names the newest finished one. */
 async function judgeByTracker(
   { path, name, step }: Pick<Candidate, "path" | "name" | "step">,
   tracker: string,
 ): Promise<Readiness> {
-  const text = await readFile(join(dirname(path), tracker), "utf8").catch(() => null);
+  const text = await readTracker(join(dirname(path), tracker));
   const tag = text?.trim() ?? null;
   const told = tag === null ? null : lastNumber(tag);
   if (tag === name || (told !== null && told >= step)) return { says: "finished" };

@@ -1,0 +1,60 @@
+import { execFileSync } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { runName } from "#protocol/base/names.ts";
+import { openStage, type Stage } from "../stage/open-stage.ts";
+import { waitUntil } from "../stage/wait-until.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
+
+/** Pipes, sockets and devices in a watched folder: none of them is read, waited for or left out without a word. */
+let stage: Stage;
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+const rowsOf = async (run: string) =>
+  (await stage.client.runs.get.query({ run: runName.parse(run) })).checkpoints.filter(
+    ({ state }) => state === "complete",
+  );
+
+test("a pipe, a socket and a device in a checkpoint are named on node and hub, and the rest is safe and is gone on from", async () => {
+  const folder = stage.folderOf("special");
+  mkdirSync(folder, { recursive: true });
+  // Names that savers use: opening one of these would wait for a writer, or read without end.
+  execFileSync("mkfifo", [join(folder, "latest"), join(folder, "ckpt.pt"), join(folder, "trainer_state.json")]);
+  symlinkSync("/dev/zero", join(folder, "last.pt"));
+  const write = (step: number) => {
+    const path = writeCheckpoint({ folder, step, modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 });
+    execFileSync("mkfifo", [join(path, "control")]);
+    symlinkSync("/dev/null", join(path, "sink"));
+    return path;
+  };
+  const first = await stage.startNode({ name: "special", run: "special", flags: ["--settle", "1s"] });
+  const server = createServer().listen(join(write(10), "ipc"));
+  await once(server, "listening");
+  await waitUntil("it is safe", async () => (await rowsOf("special")).length === 1);
+  write(20);
+  await waitUntil("the next one is safe", async () => (await rowsOf("special")).length === 2);
+  server.close();
+  expect((await rowsOf("special")).map(({ doubt }) => doubt)).toEqual([null, null]);
+  const control = join(folder, "checkpoint-10/control");
+  const why = "it is a pipe, which has no bytes of its own (and 2 more)";
+  expect(first.lines.filter((line) => line.includes("which has no bytes"))).toEqual([
+    expect.stringContaining(`Did not take ${control}.`),
+  ]);
+  await waitUntil("the hub was told", async () => {
+    const { rows } = await stage.client.events.list.query({ nodeId: null, run: null, cursor: null, limit: 50 });
+    return rows.some(({ detail, fault, text }) => {
+      const said = `${text} ${detail} ${fault?.subject} ${fault?.detail}`;
+      return said.includes("checkpoint-10/control") && said.includes(why);
+    });
+  });
+  await first.stop();
+  const second = await stage.startNode({ name: "special-2", run: "special", program: ["true"] });
+  expect(await second.exited).toMatchObject({ code: 0 });
+  expect(readdirSync(join(stage.folderOf("special-2"), "checkpoint-20"))).not.toContain("control");
+});
