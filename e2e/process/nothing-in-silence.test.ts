@@ -13,7 +13,10 @@ import { createServer } from "node:net";
 import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { keysInEnv } from "../stage/keys-in-env.ts";
 import { serveOdd } from "../stage/odd-objects.ts";
+import { ROOT } from "../stage/start-process.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { at, does, here, keysOf, lines, MIB, round, run, start, store, useVerbs, write } from "./verbs-stage.ts";
@@ -37,6 +40,29 @@ test("a pipe, a device and a file of the system are read as stdin is", async () 
   expect((await does(["cat", `${at}/null`])).out).toHaveLength(0);
   const folder = await run(["cp", pipe, `${at}/folder/`]);
   expect([folder.code, folder.talk.includes("give the whole key")]).toEqual([2, true]);
+});
+
+test("what a shell's <(command) writes is sent, and with --dry-run neither it nor stdin nor an object is read", async () => {
+  const worker = (args: string, to: string) =>
+    spawn(
+      "bash",
+      ["-c", `'${process.execPath}' '${testedWorker()}' cp ${args} <(printf one; sleep 0.2; printf two) '${to}'`],
+      {
+        cwd: ROOT,
+        stdio: ["ignore", "pipe", "inherit"],
+        env: { ...process.env, ...keysInEnv(store) },
+      },
+    );
+  const drained = (child: ReturnType<typeof worker>) => (child.stdout.resume(), child);
+  const codeOf = async (args: string, to: string) => (await once(drained(worker(args, to)), "close"))[0] as unknown;
+  expect(await codeOf("", `${at}/sub`)).toBe(0);
+  expect((await does(["cat", `${at}/sub`])).text).toBe("onetwo");
+  expect(await codeOf("-n", `${at}/dry`)).toBe(0);
+  const planned = await does(["cp", "-n", "--json", "-", `${at}/dry`], Buffer.from("from stdin"));
+  expect(JSON.parse(planned.text)).toMatchObject({ type: "would", action: "copy", from: "-", to: `${at}/dry` });
+  expect((await run(["cp", "-n", "-", `${at}/folder/`])).code).toBe(2);
+  expect((await does(["cp", "-n", `${at}/sub`, "-"])).text).toBe(`copy  ${at}/sub -> stdout  (6 B)\n`);
+  expect(await keysOf(at)).toEqual(["sub"]);
 });
 
 /** A folder with one of each that is no file, and two files. */

@@ -19,11 +19,11 @@ import { readFiles, readObjects, type Failure } from "../object-copy/listing/ent
 import type { Entry, FileEntry, ObjectEntry } from "../object-copy/listing/entry.ts";
 import { readFilter, type Filter } from "../object-copy/listing/filter.ts";
 import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
-import { findObject } from "../object-copy/requests/head.ts";
+import { findObject, headObject } from "../object-copy/requests/head.ts";
 import { copyEntries, fetchEntries, sendEntries } from "../object-copy/move.ts";
 import { placeAsKeys, placeAsPaths } from "../object-copy/listing/place-names.ts";
 import { streamOf } from "../object-copy/requests/open-stream.ts";
-import { sendInput, sendStdin } from "../object-copy/requests/send-stdin.ts";
+import { assertWholeKey, sendInput, stdinOf, type Stream } from "../object-copy/requests/send-stdin.ts";
 import {
   shownName,
   shownPlace,
@@ -43,12 +43,12 @@ export async function copy(verb: Verb): Promise<number> {
   const { from, to } = twoPlaces(verb, "cp");
   if (from.kind === "local" && to.kind === "store") {
     return from.path === "-"
-      ? sendStdin(verb, to)
+      ? sendOnce(verb, to, stdinOf(verb))
       : withScratch(verb, (scratch) => upload(verb, { ends: { from, to }, scratch }));
   }
   if (from.kind === "store" && to.kind === "local") {
     return to.path === "-"
-      ? writeObject(verb, from)
+      ? writeToStdout(verb, from)
       : withScratch(verb, (scratch) => download(verb, { ends: { from, to }, scratch }));
   }
   if (from.kind === "store" && to.kind === "store") {
@@ -68,7 +68,7 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
   if (stats === null) throw new Fault("NOT_FOUND", { op: "cp", subject: from.path });
   const isOne = !stats.isDirectory();
   const stream = isOne ? await streamOf(from.path, stats) : null;
-  if (stream !== null) return sendInput(verb, { to, stream });
+  if (stream !== null) return sendOnce(verb, to, stream);
   const { taken, failures, leftOut } = isOne
     ? { taken: [oneFile(resolve(from.path), stats)], failures: [], leftOut: [] }
     : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()), scratch });
@@ -86,6 +86,37 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
   return withStoreSession(verb, { bucket: to.bucket, direction: "up" }, (storeSession) =>
     sendEntries(verb, storeSession, { ...ends, failures, leftOut, entries, keyOf }),
   );
+}
+
+/** Sends what can be read once only. With --dry-run it is not opened: reading would take its bytes from whoever needs them. */
+async function sendOnce(verb: Verb, to: StorePlace, stream: Stream): Promise<number> {
+  if (!isDry(verb)) return sendInput(verb, { to, stream });
+  assertWholeKey(to, stream);
+  const place = shownPlace(to);
+  verb.terminal.result(`copy  ${shownName(stream.name)} -> ${shownName(place)}`, {
+    type: "would",
+    action: "copy",
+    from: stream.from,
+    to: place,
+  });
+  return 0;
+}
+
+/** Writes an object to stdout, with --dry-run only its size to the plan. */
+function writeToStdout(verb: Verb, from: StorePlace): Promise<number> {
+  if (!isDry(verb)) return writeObject(verb, from);
+  return withStoreSession(verb, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
+    const { sizeBytes } = await headObject(storeSession, { key: from.key, signal: verb.signal });
+    const place = shownPlace(from);
+    verb.terminal.result(`copy  ${shownName(place)} -> stdout  (${formatBytes(sizeBytes)})`, {
+      type: "would",
+      action: "copy",
+      from: place,
+      to: "-",
+      bytes: sizeBytes,
+    });
+    return 0;
+  });
 }
 
 const oneFile = (path: string, stats: BigIntStats): FileEntry => ({

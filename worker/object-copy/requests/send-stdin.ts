@@ -75,16 +75,20 @@ export interface Stream {
   open(): Input | Promise<Input>;
 }
 
-/** Sends stdin to a key. @throws Faults of `sendInput` */
-export const sendStdin = (verb: Verb, to: StorePlace): Promise<number> =>
-  sendInput(verb, { to, stream: { name: "stdin", from: "-", open: () => verb.input() } });
+/** Returns stdin as a source. */
+export const stdinOf = (verb: Verb): Stream => ({ name: "stdin", from: "-", open: () => verb.input() });
+
+/** Refuses a destination without a whole key: a stream has no name of its own. @throws Fault BAD_INPUT */
+export function assertWholeKey(to: StorePlace, { name }: Stream): void {
+  if (to.key === "" || to.key.endsWith("/")) throw usage(shownPlace(to), `${name} has no name: give the whole key`);
+}
 
 /** Sends a stream to a key. @throws Fault BAD_INPUT, TOO_LARGE, READ_FAILED, SIZE_MISMATCH, those of the store, CANCELLED */
 export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Stream }): Promise<number> {
   const { config, terminal } = verb;
   const { to, stream } = about;
   const { name, from } = stream;
-  if (to.key === "" || to.key.endsWith("/")) throw usage(shownPlace(to), `${name} has no name: give the whole key`);
+  assertWholeKey(to, stream);
   const input = await stream.open();
   if (input.isTTY === true) throw usage(from, `${name} is a terminal; pipe something into it`);
   return withStoreSession(verb, { bucket: to.bucket, direction: "up", isHeld: true }, async (storeSession) => {
