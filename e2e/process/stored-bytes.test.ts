@@ -81,6 +81,36 @@ test("an archived object is named as that, with what to do, and the others are f
   expect([one.code, /Restore it first/.test(one.talk)]).toEqual([4, true]);
 });
 
+test("an object with a key of its own (SSE-C) is named in the store's words and at once, and the others are fetched", async () => {
+  for (const key of ["s/own", "s/plain"]) await putOdd(store, `t${round}/${key}`);
+  const message = "The object was stored using a form of Server Side Encryption.";
+  const refuse = (answer: PassedAnswer): PassedAnswer =>
+    answer.url.includes("/s/own")
+      ? {
+          ...answer,
+          status: 400,
+          headers: { "content-type": "application/xml" },
+          body: Buffer.from(
+            `<?xml version="1.0"?><Error><Code>InvalidRequest</Code><Message>${message}</Message></Error>`,
+          ),
+        }
+      : answer;
+  const copied = await against(["cp", `${at}/s`, join(here, "s")], refuse);
+  expect([copied.code, tree(join(here, "s"))]).toEqual([8, { plain: "x" }]);
+  // The answer to a HEAD has no body: the reason is asked for, in place of asking again for as long as --retry-for says.
+  for (const verb of [
+    ["cat", `${at}/s/own`],
+    ["cp", `${at}/s/own`, join(here, "own")],
+  ]) {
+    const one = await against(verb, refuse);
+    expect([one.code, one.talk.includes(message), one.talk.includes("Trying again")], one.talk).toEqual([
+      1,
+      true,
+      false,
+    ]);
+  }
+});
+
 test("a store that says that it encodes names, and leaves plus signs as they are, is understood", async () => {
   await putOdd(store, `t${round}/p/a+b.txt`);
   const raw = changeListings((text) => text.replaceAll("%2B", "+"));

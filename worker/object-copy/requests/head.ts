@@ -24,7 +24,10 @@ export interface ObjectHead {
 
 const OP = "HeadObject";
 
-/** Makes a HEAD. A 403 without a body is explained by a second request. @throws Fault NO_SUCH_KEY and others of the store */
+/** Refusals without a body whose reason a second request tells. */
+const UNEXPLAINED: ReadonlySet<string> = new Set(["ACCESS_DENIED", "UNSUPPORTED"]);
+
+/** Makes a HEAD. A 400 or 403 without a body is explained by a second request. @throws Fault NO_SUCH_KEY and others of the store */
 export async function headObject(
   storeSession: StoreSession,
   at: { key: string; signal: AbortSignal },
@@ -32,10 +35,12 @@ export async function headObject(
   try {
     return await askHead(storeSession, at);
   } catch (error) {
-    if (!isFault(error) || error.code !== "ACCESS_DENIED") throw error;
+    if (!isFault(error) || !UNEXPLAINED.has(error.code)) throw error;
     const reason = await reasonOfRefusal(storeSession, { ...at, fault: error });
-    // The answer also told the store's time or region, so the next signature will be right.
-    if (reason.code === "SIGNATURE_EXPIRED") return askHead(storeSession, at);
+    // The answer also told the store's time or region, so the next signature will be right. So will it be with keys that the
+    // second request got in place of expired ones.
+    const isOver = reason === error && error.code === "UNSUPPORTED";
+    if (reason.code === "SIGNATURE_EXPIRED" || isOver) return askHead(storeSession, at);
     throw reason;
   }
 }
@@ -91,7 +96,11 @@ function readHead(answer: HttpAnswer, key: string): ObjectHead {
   const { status, headers } = answer;
   // A web page instead of an answer is an interception, unless the object itself is HTML.
   if (status !== 200 || (looksLikeHtml(headers["content-type"], answer.body) && !isFromStore(headers))) {
-    throw faultOfAnswer({ op: OP, subject: key, answer });
+    const fault = faultOfAnswer({ op: OP, subject: key, answer });
+    // Not tried again as it is: the object may want a key of its own (SSE-C), or the credentials may have expired.
+    if (status === 400 && fault.code === "UNEXPECTED_ANSWER")
+      throw new Fault("UNSUPPORTED", { op: OP, subject: key, detail: "HTTP 400" });
+    throw fault;
   }
   const length = headers["content-length"]?.trim() ?? "";
   const etag = headers["etag"]?.trim() ?? "";
