@@ -39,7 +39,7 @@ function programs(): [node: string, worker: string] {
 function asNobody(args: readonly string[], env: Record<string, string>): Promise<Ended> {
   const [node, worker] = programs();
   const child = spawn(node, [worker, ...args], {
-    cwd: "/",
+    cwd: openFolder("here"),
     uid: NOBODY,
     gid: NOBODY,
     stdio: ["ignore", "pipe", "pipe"],
@@ -77,6 +77,8 @@ describe.runIf(process.getuid?.() === 0)("a user without passwd entry", () => {
   test.each([
     ["without HOME, TZ and LANG", {}],
     ["with HOME=/nonexistent", { HOME: "/nonexistent" }],
+    ["with an empty HOME", { HOME: "" }],
+    ["with HOME=~ that nothing expanded", { HOME: "~" }],
   ])("%s copies a file, and is told once where its journal is", async (_, home) => {
     const temporary = openFolder("temporary");
     const file = join(openFolder("files"), "a.bin");
@@ -84,6 +86,8 @@ describe.runIf(process.getuid?.() === 0)("a user without passwd entry", () => {
     const env = { ...keysInEnv(stage.store), TMPDIR: temporary, ...home };
     const { code, output } = await asNobody(["cp", file, `s3://${stage.store.bucket}/odd/a.bin`], env);
     expect({ code, output }).toMatchObject({ code: 0 });
+    // A HOME that is no absolute path would be a folder below the current one.
+    expect(readdirSync(openFolder("here"))).toEqual([]);
     expect(output.match(new RegExp(`in ${temporary}/tidemark-${NOBODY}: .*--state`, "g"))).toHaveLength(1);
   });
 

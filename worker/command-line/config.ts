@@ -8,7 +8,7 @@ import type { CommandName } from "./commands.ts";
 import { envName, flagEntries, FLAGS, flagsRead, variablesOf, type FlagName } from "./flags.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 import { unknownVariablesWarning } from "./unknown-variables.ts";
-import { readKeyFacts, type KeyFacts, type KeysFrom } from "./key-facts.ts";
+import { homeIn, readKeyFacts, type KeyFacts, type KeysFrom } from "./key-facts.ts";
 import { closest } from "./suggest.ts";
 import { NO_LIMIT, parseTimetable, wallClockOf, type Timetable } from "./schedule.ts";
 
@@ -383,8 +383,8 @@ function passedOn(env: Environment): Record<string, string> {
     value !== undefined && WAY_OUT.test(name) ? [[name, value] as const] : [],
   );
   // Other tools run with an empty folder as HOME, but packages from `pip install --user` lie below the real home.
-  const home = env["HOME"];
-  return { ...(home === undefined ? {} : { PYTHONUSERBASE: `${home}/.local` }), ...Object.fromEntries(found) };
+  const home = homeIn(env);
+  return { ...(home === null ? {} : { PYTHONUSERBASE: `${home}/.local` }), ...Object.fromEntries(found) };
 }
 
 /** Returns the facts that a platform puts into the environment. */
@@ -392,7 +392,7 @@ export function platformFacts(env: Environment): PlatformFacts {
   const read = (name: string) => (env[name] === "" ? null : (env[name] ?? null));
   return {
     machineId: read("SALAD_MACHINE_ID"),
-    home: read("HOME"),
+    home: homeIn(env),
     searchPath: read("PATH"),
     imdsUrl: read("TIDEMARK_IMDS_URL"),
     passedOn: passedOn(env),

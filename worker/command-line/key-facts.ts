@@ -1,4 +1,4 @@
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 import type { Environment } from "./config.ts";
 
 /** Sources of keys beside the settings: configuration files of other tools and providers of temporary keys, per environment. */
@@ -20,10 +20,16 @@ export interface KeyFacts {
   given: "web identity" | "container" | null;
 }
 
+/** Returns HOME; null where it is no absolute path (unset, empty, `~` as text), so that no folder is made below the current one. */
+export function homeIn(env: Environment): string | null {
+  const home = env["HOME"];
+  return home !== undefined && isAbsolute(home) ? home : null;
+}
+
 /** Derives the facts from the environment alone. */
 export function readKeyFacts(env: Environment): KeyFacts {
   const read = (name: string): string | null => env[name] || null;
-  const home = read("HOME") ?? read("USERPROFILE");
+  const home = homeIn(env) ?? read("USERPROFILE");
   const below = (...parts: string[]): string | null => (home === null ? null : join(home, ...parts));
   const settings = read("XDG_CONFIG_HOME");
   const rclone = [

@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
+import { Fault } from "#protocol/faults/fault.ts";
 import type { StoreChecksum } from "#protocol/wire/store-checksum.ts";
 import type { PlannedPart } from "#storage/s3/plan.ts";
 import { closeFile, openFile } from "#worker/base/adaptive-sync-io.ts";
-import { diskFault } from "#worker/base/disk-fault.ts";
+import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { assertUnchanged, type ExpectedFile } from "#worker/base/identity.ts";
 import { createPartReader, sumSlice, type PartReader, type PartSums } from "./read-part.ts";
 
@@ -39,6 +40,10 @@ export async function openFileSource(file: ExpectedFile): Promise<SendSource> {
       close: () => closeFile(fd),
     };
   } catch (error) {
+    if (codeOf(error) === "ENOENT") {
+      const detail = "it was removed before it was sent";
+      throw new Fault("READ_FAILED", { op: "read", subject: path, detail, cause: error });
+    }
     throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
   }
 }
