@@ -115,6 +115,22 @@ describe("SIGTERM", () => {
     expect(pidsIn("twice").some(isAlive)).toBe(false);
   });
 
+  test("reaches a program that was stopped (Ctrl-Z), and what it saves last becomes safe", async () => {
+    const worker = await stage.startNode({
+      name: "stopped",
+      run: "stopped",
+      flags: ["--grace", "60s"],
+      program: ["sh", "-c", `echo "shell $$"; ${holding("stopped")}; true`],
+    });
+    await waitUntil("the first one is saved", () => said(worker).includes("saved 10"));
+    const shell = Number(/shell (\d+)/.exec(said(worker))?.[1]);
+    for (const { pid } of listProcesses().filter(({ pid, parent }) => pid === shell || parent === shell))
+      process.kill(pid, "SIGSTOP");
+    expect(await worker.stop("SIGTERM")).toMatchObject({ code: 143 });
+    expect(said(worker)).toContain("saved 11");
+    expect(await newestSafe("stopped")).toBe(11);
+  });
+
   test("works the same for the first process of a container", async () => {
     const user = process.getuid?.() === 0 ? [] : ["--map-root-user"];
     const worker = await stage.startNode({

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { systemClock } from "../base/clock.ts";
-import { readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
+import { isStopped, readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
 import { chooseTold, isReader, lookAtProcess } from "./choose-told.ts";
 import { choosePrograms, seeProcesses, type LeftProcess } from "./find-orphans.ts";
 import type { ProgramRecord } from "./program-record.ts";
@@ -32,6 +32,7 @@ export interface Settling {
   onLeft(left: readonly LeftProcess[], willEnd: boolean): void;
 }
 
+const ASKS_TO_END: ReadonlySet<NodeJS.Signals> = new Set(["SIGTERM", "SIGINT", "SIGHUP", "SIGQUIT"]);
 const LOOK_MS = 50;
 /** Time after the end of the first process for others to end by themselves. */
 const LINGER_MS = 1_000;
@@ -54,6 +55,10 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
     if (signal === "SIGTERM") asked.add(keyOf(one));
     signalProcess(one, signal);
   };
+  /** Continues what was stopped (Ctrl-Z, SIGSTOP): until then a process takes no signal that asks it to end. */
+  const goOn = (all: readonly ProcessEntry[]) => {
+    for (const one of all) if (isStopped(one.pid)) signalProcess(one, "SIGCONT");
+  };
   const askRest = (all: readonly ProcessEntry[]) => {
     const seen = all.map((one) => lookAtProcess(one, "SIGTERM"));
     const here = new Set(all.map(({ pid }) => pid));
@@ -74,6 +79,7 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
       if (signal === "SIGTERM")
         isLeftToLauncher = isThere && seen.some(({ pid, catches }) => pid === leader.pid && catches);
       for (const one of chooseTold(seen, { roots, signal })) send(one, signal);
+      if (ASKS_TO_END.has(signal)) goOn(all);
     },
     kill: () => {
       const left = nameLeft(find());
@@ -96,6 +102,7 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
           onLeft(nameLeft(all), policy === "end");
           if (policy !== "end") return false;
           for (const one of all) send(one, "SIGTERM");
+          goOn(all);
         } else if (toldAt !== null && now - toldAt >= patienceMs) for (const one of all) signalProcess(one, "SIGKILL");
         await systemClock.sleep(LOOK_MS, signal).catch(() => undefined);
       }
