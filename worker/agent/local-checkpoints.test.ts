@@ -67,6 +67,15 @@ test("a folder that cannot be looked at keeps no program from starting", async (
   expect(await found()).toEqual([[40, "whole", "framework"]]);
 });
 
+test("a checkpoint in which a link leads nowhere lacks that file", async () => {
+  for (const step of [40, 50]) await write(`checkpoint-${step}/trainer_state.json`, "{}", step * 50_000);
+  await symlink(join(folder, "blobs/sha256"), join(folder, "checkpoint-50/model.safetensors"));
+  expect((await found()).map(([step, state]) => [step, state])).toEqual([
+    [40, "whole"],
+    [50, "torn"],
+  ]);
+});
+
 test("what was captured as doubtful is torn by its own files, and what was restored is whole", async () => {
   await write(
     "checkpoint-40/model.safetensors.index.json",

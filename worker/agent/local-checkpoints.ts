@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { Candidate } from "../capture/detection/find.ts";
 import { findCandidates } from "../capture/detection/walk-watched.ts";
-import { lookAt, type Look } from "../capture/detection/look.ts";
+import { hasBrokenLink, lookAt, type Look } from "../capture/detection/look.ts";
 import { appearedAt, createRecogniser, evidenceOfName, inOrderOfEvidence } from "../capture/detection/recognise.ts";
 import { readReadiness } from "../capture/detection/readiness.ts";
 import type { Watch } from "../capture/watch.ts";
@@ -28,7 +28,7 @@ export async function readLocalCheckpoints(
   const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows, isRestored });
   for (const candidate of inOrderOfEvidence(await findCandidates(folder, takes))) {
     const { path, step } = candidate;
-    // A candidate that cannot be read, such as one with a link to another folder, could be neither captured nor moved.
+    // A candidate that cannot be read could be neither captured nor moved.
     const look = await lookAt(candidate).catch(() => null);
     if (look === null) continue;
     const { why, content } = await recogniser.judge(candidate, look);
@@ -40,7 +40,7 @@ export async function readLocalCheckpoints(
       if (!isWord || !(isEmpty || (await isDescribed(candidate, look)))) continue;
     }
     const isKnown = !isEmpty && knows(path, look.fingerprint);
-    const byFiles = isEmpty || look.temporary !== null ? "torn" : await stateOf(candidate, look);
+    const byFiles = isEmpty || look.temporary !== null || hasBrokenLink(look) ? "torn" : await stateOf(candidate, look);
     // A capture may have been doubtful: what its own files call unfinished is no checkpoint to resume from. What was restored is.
     const state = isKnown && (byFiles !== "torn" || isRestored(path)) ? "whole" : byFiles;
     const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;

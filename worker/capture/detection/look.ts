@@ -23,7 +23,7 @@ export interface Look {
   newestMs: number;
   /** Newest change of anything, including by a copy that keeps old dates, epoch ms. */
   touchedMs: number;
-  /** Names that no bucket and no manifest can hold, and why: they are no UTF-8 text, or have control characters. */
+  /** What cannot be kept, and why: no UTF-8 text or control characters in its name, a link to a folder or to nothing. */
   leftOut: LeftOut[];
   /** Pipes, sockets and devices: they have no bytes of their own that could be kept. */
   special: SpecialFile[];
@@ -36,6 +36,12 @@ export interface Look {
   /** First name in it that shows that it is still being written; null when none does. */
   temporary: string | null;
 }
+
+const LEADS_NOWHERE = "it is a link that leads nowhere";
+
+/** Returns whether a file of the checkpoint is missing, because a link in its place leads nowhere. */
+export const hasBrokenLink = ({ leftOut }: Pick<Look, "leftOut">): boolean =>
+  leftOut.some(({ why }) => why === LEADS_NOWHERE);
 
 interface LeftOut {
   /** Name with replacements for what cannot be shown. */
@@ -61,8 +67,7 @@ export interface LookedFile {
 
 /**
  * Reads names, sizes and times of a candidate's files. Null when it vanished meanwhile. A link to a file counts as that file.
- * Faults: READ_FAILED, HOSTILE_NAME (a linked folder; no name in it is possible), LINK_REFUSED (by the rule of the watched
- * folder).
+ * Faults: READ_FAILED, HOSTILE_NAME (nothing in it can be kept), LINK_REFUSED (by the rule of the watched folder).
  */
 export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names" | "links">): Promise<Look | null> {
   const files: LookedFile[] = [];
@@ -94,8 +99,9 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
       const path = join(folder, entry.name);
       if (isTemporaryInside(entry.name)) temporary ??= below;
       touchedMs = Math.max(touchedMs, ctimeMs);
-      if (is === "folder" && entry.isSymbolicLink()) {
-        throw new Fault("HOSTILE_NAME", { op: "capture", subject: path, detail: "it is a link to a folder" });
+      if (is === "nothing" || (is === "folder" && entry.isSymbolicLink())) {
+        leftOut.push({ name: below, why: is === "folder" ? "it is a link to a folder" : LEADS_NOWHERE });
+        continue;
       }
       if (links !== undefined && entry.isSymbolicLink()) await assertFollowed(path, links, uid);
       if (is === "folder") await enter(below);
@@ -204,16 +210,23 @@ function steadily(
 }
 
 type Facts = ReturnType<typeof factsOf>;
-type Seen = ReturnType<typeof factsOf> & { entry: Dirent };
+type Seen = Omit<Facts, "is"> & { is: Facts["is"] | "nothing"; entry: Dirent };
+/** Facts about what a broken link leads to. */
+const NOTHING: Omit<Facts, "is"> = {
+  identity: { dev: "0", ino: "0", sizeBytes: 0, mtimeNs: "0" },
+  mtimeMs: 0,
+  mode: 0,
+  ctimeMs: 0,
+  uid: 0,
+};
 
 const mood: DiskMood = { later: 0 };
 
-/** Returns the call that stats the entries of a folder, through links. Faults: READ_FAILED (a link that leads nowhere). */
+/** Returns the call that stats the entries of a folder, through links. Faults: READ_FAILED. */
 function statCall(folder: string): DiskCall<Dirent, Seen> {
-  const refuse = (entry: Dirent, error: unknown): never => {
+  const orNothing = (entry: Dirent, error: unknown): Seen => {
     if (!entry.isSymbolicLink() || codeOf(error) !== "ENOENT") throw error;
-    const subject = join(folder, entry.name);
-    throw new Fault("READ_FAILED", { op: "capture", subject, detail: "it is a link that leads nowhere" });
+    return { entry, is: "nothing", ...NOTHING };
   };
   return {
     mood,
@@ -221,14 +234,15 @@ function statCall(folder: string): DiskCall<Dirent, Seen> {
       try {
         return { entry, ...factsOf(statSync(join(folder, entry.name), { bigint: true })) };
       } catch (error) {
-        return refuse(entry, error);
+        return orNothing(entry, error);
       }
     },
     later: async (entry) => {
-      const stats = await stat(join(folder, entry.name), { bigint: true }).catch((error: unknown) =>
-        refuse(entry, error),
-      );
-      return { entry, ...factsOf(stats) };
+      try {
+        return { entry, ...factsOf(await stat(join(folder, entry.name), { bigint: true })) };
+      } catch (error) {
+        return orNothing(entry, error);
+      }
     },
   };
 }
