@@ -106,6 +106,8 @@ export interface ImportView {
     | "rclone.conf"
     | "AWS files"
     | "s3cmd's file"
+    | "DVC's file"
+    | "boto's file"
     | "key file"
     | "environment"
     | "rclone command"

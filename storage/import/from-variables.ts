@@ -1,5 +1,6 @@
 import type { Provider } from "#protocol/base/provider.ts";
 import { PROVIDER_ENTRIES } from "../providers/providers.ts";
+import { placeOfRestic, readMcHosts } from "./from-other-tools.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
 import type { Section } from "./read-text.ts";
 
@@ -95,11 +96,15 @@ export function readVariables(variables: ReadonlyMap<string, string>): ReadStore
     names.map((name) => variables.get(name)).find((value) => value !== undefined && value !== "") ?? null;
   const bucket = shared(["BUCKET", "BUCKET_NAME", "S3_BUCKET", "S3_BUCKET_NAME"]);
   const endpoint = shared(["S3_ENDPOINT", "S3_ENDPOINT_URL", "ENDPOINT_URL"]);
-  return FAMILIES.map((family) => readFamily(variables, family))
+  const restic = placeOfRestic(variables.get("RESTIC_REPOSITORY") ?? "");
+  const families = FAMILIES.map((family) => readFamily(variables, family))
     .filter((read) => read !== null)
     .map((read) => ({
       ...read,
       bucket: read.bucket ?? bucket,
       endpoint: read.endpoint ?? (read.provider === null ? endpoint : null),
-    }));
+    }))
+    // restic takes its keys from the names of AWS, whatever the store.
+    .map((read) => (restic !== null && read.from === "AWS_ variables" ? { ...read, ...restic } : read));
+  return [...families, ...readMcHosts(variables)];
 }

@@ -217,6 +217,48 @@ describe("files of keys", () => {
   });
 });
 
+describe("other tools", () => {
+  const KEY = { accessKeyId: "AKIAEXAMPLE", secretAccessKey: "S/K+123456" };
+  const AWS = `export AWS_ACCESS_KEY_ID=${KEY.accessKeyId}\nexport AWS_SECRET_ACCESS_KEY=${KEY.secretAccessKey}\n`;
+
+  it("of DVC's config give endpoint, bucket and prefix", () => {
+    const text = `[core]\n    remote = storage\n['remote "storage"']\n    url = s3://models/dvc\n    endpointurl = https://minio.example.com\n    access_key_id = ${KEY.accessKeyId}\n    secret_access_key = ${KEY.secretAccessKey}\n`;
+    expect(readImport(text).kind).toBe("DVC's file");
+    const place = { endpoint: "https://minio.example.com", bucket: "models", prefix: "dvc/" };
+    expect(one(text)).toMatchObject({ ...place, credential: KEY });
+    expect(readImport(text.replace("s3://models/dvc", "gs://models"))).toMatchObject({
+      made: [],
+      ignored: ["storage: no store that speaks S3"],
+    });
+  });
+
+  it("of a .boto file the host counts, so that its key is not sent to AWS", () => {
+    const text = `[Credentials]\naws_access_key_id = ${KEY.accessKeyId}\naws_secret_access_key = ${KEY.secretAccessKey}\n[s3]\nhost = s3.wasabisys.com\ncalling_format = boto.s3.connection.OrdinaryCallingFormat\n`;
+    expect(one(text)).toMatchObject({ endpoint: "https://s3.wasabisys.com", addressing: "path", credential: KEY });
+    expect(readImport(text).kind).toBe("boto's file");
+  });
+
+  it("of MC_HOST_name the login in the address is the key", () => {
+    const text = 'export MC_HOST_play="https://AKIAEXAMPLE:S%2FK%2B123456@play.min.io:9000"\n';
+    expect(one(text)).toMatchObject({
+      draft: expect.objectContaining({ from: "mc play" }) as object,
+      endpoint: "https://play.min.io:9000",
+      credential: KEY,
+    });
+    expect(JSON.stringify(readImport(text).made.map(({ draft }) => draft))).not.toContain("123456");
+  });
+
+  it("of RESTIC_REPOSITORY the host and bucket belong to the keys beside it", () => {
+    const placeOf = (repository: string) => {
+      const { endpoint, bucket, prefix } = one(`${AWS}export RESTIC_REPOSITORY=${repository}\n`);
+      return [endpoint, bucket, prefix];
+    };
+    expect(placeOf("s3:https://s3.example.com/models/restic")).toEqual(["https://s3.example.com", "models", "restic/"]);
+    expect(placeOf("s3:s3.amazonaws.com/models")).toEqual(["https://s3.us-east-1.amazonaws.com", "models", ""]);
+    expect(placeOf("sftp:host:/data")).toEqual(["https://s3.us-east-1.amazonaws.com", null, ""]);
+  });
+});
+
 describe("the AWS files", () => {
   it("whose profile has a name in quotes are one profile under it", () => {
     const text =

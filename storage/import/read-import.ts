@@ -2,6 +2,7 @@ import { MOST_IMPORT_CHARACTERS, type LintFinding } from "#protocol/wire/profile
 import type { Provider } from "#protocol/base/provider.ts";
 import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
 import { isS3cmd, readKeyFile, readS3cmd } from "./from-key-files.ts";
+import { isBoto, isDvc, nameOfDvc, readBoto, readDvc } from "./from-other-tools.ts";
 import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";
 import { lintRclone } from "./lint-rclone.ts";
 import { makeDraft, type MadeDraft } from "./make-draft.ts";
@@ -11,7 +12,7 @@ import { takeApart, type Section } from "./read-text.ts";
 import type { ImportView } from "#protocol/wire/profile-views.ts";
 
 /**
- * Reads a pasted text into drafts of bucket profiles. It may hold rclone.conf, the AWS files, s3cmd's file, variables and
+ * Reads a pasted text into drafts of bucket profiles. It may hold rclone.conf, the AWS files, files of s3cmd, DVC and boto, variables and
  * rclone commands, also mixed, or one key file (CSV or JSON). Keys are returned apart from the parts that may be shown.
  * Pure, with limits, and never throws, because the text is untrusted.
  */
@@ -97,21 +98,33 @@ export function readImport(text: string): ReadImport {
     return { kind: "key file", made: keyFiles.slice(0, MOST_DRAFTS).map(makeDraft), findings: [], ignored: [] };
   }
   const { sections, variables, commands: lines, ignored } = takeApart(text);
-  const kindOf = ({ literal }: Section) => (literal.has("type") ? "rclone" : isS3cmd(literal) ? "s3cmd" : "aws");
+  const kindOf = (section: Section) => {
+    if (section.literal.has("type")) return "rclone";
+    if (isDvc(section)) return "dvc";
+    return isS3cmd(section.literal) ? "s3cmd" : "aws";
+  };
   const of = (kind: ReturnType<typeof kindOf>) => sections.filter((section) => kindOf(section) === kind);
   // rclone reads values literally, with quotes and `#`.
   const own = of("rclone").map((section) => ({ ...section, values: section.literal }));
   const rclone = readRclone([...own, ...sectionsOf(variables)]);
-  const aws = readAws(of("aws"));
+  const remotes = of("dvc").map((section) => readDvc(section) ?? nameOfDvc(section));
+  const dvc = remotes.filter((one) => typeof one !== "string");
+  const rest = of("aws");
+  const boto = isBoto(rest) ? [readBoto(rest)] : [];
+  // Beside a remote of DVC `[core]` names the one that is used, and a .boto file has sections of its own.
+  const aws = boto.length > 0 ? [] : readAws(rest.filter(({ name }) => remotes.length === 0 || name !== "core"));
   const s3cmd = of("s3cmd").map(readS3cmd);
+  const otherRemotes = remotes.flatMap((one) => (typeof one === "string" ? [`${one}: no store that speaks S3`] : []));
   const commands = lines.map(readCommand);
   const findings = lintAll(commands, rclone.remotes, flagsOf(variables));
   const fromVariables = readVariables(variables);
   // The AWS config file without the credentials file still tells region and endpoint.
-  const reads = [...rclone.remotes.map(({ read }) => read), ...aws, ...s3cmd, ...fromVariables];
+  const reads = [...rclone.remotes.map(({ read }) => read), ...aws, ...dvc, ...boto, ...s3cmd, ...fromVariables];
   const kinds = [
     ...(rclone.remotes.length + rclone.ignored.length > 0 ? (["rclone.conf"] as const) : []),
     ...(aws.length > 0 ? (["AWS files"] as const) : []),
+    ...(remotes.length > 0 ? (["DVC's file"] as const) : []),
+    ...(boto.length > 0 ? (["boto's file"] as const) : []),
     ...(s3cmd.length > 0 ? (["s3cmd's file"] as const) : []),
     ...(fromVariables.length > 0 ? (["environment"] as const) : []),
     ...(commands.length > 0 ? (["rclone command"] as const) : []),
@@ -120,6 +133,6 @@ export function readImport(text: string): ReadImport {
     kind: kinds.length > 1 ? "mixed" : (kinds[0] ?? "nothing"),
     made: reads.slice(0, MOST_DRAFTS).map(makeDraft),
     findings: unique(findings),
-    ignored: [...rclone.ignored, ...ignored].slice(0, MOST_IGNORED),
+    ignored: [...rclone.ignored, ...otherRemotes, ...ignored].slice(0, MOST_IGNORED),
   };
 }

@@ -36,7 +36,7 @@ const COMMAND = /^(?:\$ |# |> )?(?:sudo |time |nohup )?(?:\.\/|\/(?:[\w.-]{1,64}
 const ASSIGNMENTS: readonly RegExp[] = [
   // The quotes may include the name: cmd, lists in compose files, JSON.
   /^(?:set |- |-e |--env )?"([A-Z][A-Z0-9_]{1,100})=([^"]*)",?$/,
-  /^(?:\$ )?(?:export |set |ENV |env |- |-e |--env )?([A-Z][A-Z0-9_]{1,100})=(.*)$/,
+  /^(?:\$ )?(?:export |set |ENV |env |- |-e |--env )?(MC_HOST_\w{1,64}|[A-Z][A-Z0-9_]{1,100})=(.*)$/,
   /^\$env:([A-Za-z][A-Za-z0-9_]{1,100})\s*=\s*(.*)$/i,
   // Windows `setx`, Docker, csh and fish.
   /^(?:\$ )?(?:setx|ENV|setenv|set (?:-[A-Za-z]+ |--[a-z]+ ){1,4}) ?([A-Z][A-Z0-9_]{1,100}) (.*)$/,
