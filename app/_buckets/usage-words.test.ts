@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costBasis, daySentence, growthCost, keptPerDay, moneyOf } from "./usage-words.ts";
+import { costBasis, dateOf, daySentence, growthCost, keptPerDay, moneyOf } from "./usage-words.ts";
 
 const GB = 1e9;
 const at = Date.UTC(2026, 10, 22);
@@ -40,6 +40,25 @@ test("says what each further month adds, and of which prices all this is", () =>
   expect(costBasis({ ...usage, cost: priced })).toContain("at the pace of the last day");
   expect(costBasis({ ...usage, cost: { ...priced, hasOwnPrices: false } })).toContain("the provider's list prices");
 });
+
+test.each(["Europe/Berlin", "America/Santiago", "Asia/Kathmandu"])(
+  "where clocks change (%s) each day of the growth has a date of its own",
+  (zone) => {
+    const before = process.env.TZ;
+    process.env.TZ = zone;
+    try {
+      for (const first of [Date.UTC(2026, 9, 20), Date.UTC(2026, 2, 20), Date.UTC(2026, 8, 1)]) {
+        const dates = Array.from({ length: 30 }, (_, index) => dateOf(first + index * 86_400_000));
+        expect(new Set(dates).size).toBe(30);
+        // The hub sums up days of UTC.
+        expect(Number.parseInt(dates[0] ?? "", 10)).toBe(new Date(first).getUTCDate());
+      }
+    } finally {
+      if (before === undefined) delete process.env.TZ;
+      else process.env.TZ = before;
+    }
+  },
+);
 
 test("a day says what came and what is left of it", () => {
   expect(daySentence(day(1024 ** 3))).toBe("22 Nov: 2.0 GiB came, 1.0 GiB of 1 checkpoint still there");

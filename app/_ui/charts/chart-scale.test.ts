@@ -44,6 +44,17 @@ describe("where clocks are put on and back", () => {
     expect(ticks.length).toBeGreaterThanOrEqual(7);
   });
 
+  test.each([
+    ["west of Greenwich", "America/Santiago", "2026-09-03T04:00:00Z"],
+    ["east of it", "Africa/Cairo", "2026-04-21T22:00:00Z"],
+  ])("a day without a midnight (%s) has its tick at its first hour", (_, zone, start) => {
+    process.env.TZ = zone;
+    const from = Date.parse(start);
+    const ticks = timeTicks(from, from + 7 * 86_400_000, 8).map((at) => new Date(at));
+    expect(new Set(ticks.map((at) => at.getDate())).size).toBe(ticks.length);
+    expect(ticks.map((at) => at.getHours()).filter((hour) => hour !== 0)).toEqual([1]);
+  });
+
   test("the hour that is skipped has no tick of its own, and ticks only rise", () => {
     process.env.TZ = "Europe/Berlin";
     const from = Date.parse("2027-03-28T00:00:00Z");

@@ -44,6 +44,14 @@ export function stepTicks(from: number, to: number, most: number): number[] {
 const MINUTE = 60_000;
 const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880].map((minutes) => minutes * MINUTE);
 
+/** Returns the moment at which local clocks show `clock` (ms, as if it were UTC); of a skipped hour, the moment of the change. */
+function momentAt(clock: number): number {
+  const guess = clock + zoneShiftMs(clock);
+  const at = clock + zoneShiftMs(guess);
+  // West of Greenwich a skipped midnight would come out an hour before the change, on the day before.
+  return at - zoneShiftMs(at) === clock ? at : Math.max(guess, at);
+}
+
 /**
  * Lists whole times of the chosen zone between `from` and `to`, at most `most` of them. Each tick uses the zone's offset at
  * its own time, so midnight stays midnight across a daylight-saving change.
@@ -52,10 +60,9 @@ export function timeTicks(from: number, to: number, most: number): number[] {
   const step = STEPS.find((candidate) => (to - from) / candidate <= most) ?? 7 * 1440 * MINUTE;
   const ticks: number[] = [];
   for (let clock = Math.floor((from - zoneShiftMs(from)) / step) * step; ; clock += step) {
-    const guess = clock + zoneShiftMs(clock);
-    const at = clock + zoneShiftMs(guess);
+    const at = momentAt(clock);
     if (!(at <= to)) return ticks;
-    // A local hour that daylight saving skips maps onto the tick before it.
+    // A local hour that daylight saving skips maps onto the same moment as the hour after it.
     if (at >= from && at > (ticks.at(-1) ?? Number.NEGATIVE_INFINITY)) ticks.push(at);
   }
 }
