@@ -22,12 +22,27 @@ export function emptiedWords({ begun, tooYoung, kept, gone }: EmptiedView): stri
   return `${words.join("; ")}.`;
 }
 
-/** Says in which buckets a deletion frees no space; null when all free it. */
+const listOf = (names: readonly string[], one: string, many: string): string =>
+  names.length === 1 ? `The bucket ${names[0]} ${one}` : `The buckets ${names.join(", ")} ${many}`;
+
+/** Says in which buckets a deletion frees no space, or not all; null when all free it. */
 export function versionsWords(buckets: readonly KeptVersionsView[]): string | null {
-  const names = buckets.flatMap(({ bucket, keepsVersions }) => (keepsVersions === true ? [visibleText(bucket)] : []));
-  if (names.length === 0) return null;
-  const which = names.length === 1 ? `The bucket ${names[0]} keeps` : `The buckets ${names.join(", ")} keep`;
-  return `${which} old versions: nothing is freed there until a rule of the bucket, or the end of its lock, removes them.`;
+  const namesOf = (wanted: KeptVersionsView["keepsVersions"]) =>
+    buckets.flatMap(({ bucket, keepsVersions }) => (keepsVersions === wanted ? [visibleText(bucket)] : []));
+  const [all, some] = [namesOf(true), namesOf("some")];
+  const words = [
+    ...(all.length === 0
+      ? []
+      : [
+          `${listOf(all, "keeps", "keep")} old versions: nothing is freed there until a rule of the bucket, or the end of its lock, removes them.`,
+        ]),
+    ...(some.length === 0
+      ? []
+      : [
+          `${listOf(some, "has", "have")} suspended versioning: what was written before that stays as an old version and frees nothing.`,
+        ]),
+  ];
+  return words.length === 0 ? null : words.join(" ");
 }
 
 /** Asks for confirmation before the trash is emptied, which cannot be undone. */

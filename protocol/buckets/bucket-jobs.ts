@@ -83,6 +83,12 @@ export interface ProtectedGroup extends Protection {
   firstKey: string;
 }
 
+/**
+ * Whether a bucket keeps deleted objects as old versions. `some`: its versioning was suspended, so that only what was written
+ * before keeps its version (and its lock). Null when the store does not tell.
+ */
+export type KeepsVersions = boolean | "some" | null;
+
 /** Result of planning. */
 export interface BucketPlan {
   objects: number;
@@ -105,8 +111,7 @@ export interface BucketPlan {
   requests: number;
   /** By the prices of the profile or its provider; null when there are none. */
   cost: { amount: number; currency: "USD" | "EUR" } | null;
-  /** Whether the bucket keeps deleted objects as versions; null when the store does not tell. */
-  keepsVersions: boolean | null;
+  keepsVersions: KeepsVersions;
 }
 
 export interface BucketJobView {

@@ -1,3 +1,4 @@
+import type { KeepsVersions } from "../buckets/bucket-jobs.ts";
 import * as z from "zod";
 import { byteCount, instant, rowVersion } from "../base/bounded.ts";
 import { id, runName } from "../base/names.ts";
@@ -199,10 +200,10 @@ export interface AppliedView {
   fault: FaultData | null;
 }
 
-/** Whether a bucket keeps deleted objects as old versions; null when its store does not tell. */
+/** Whether a bucket keeps deleted objects as old versions. */
 export interface KeptVersionsView {
   bucket: string;
-  keepsVersions: boolean | null;
+  keepsVersions: KeepsVersions;
 }
 
 export interface EmptiedView {

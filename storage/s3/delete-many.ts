@@ -1,4 +1,5 @@
 import { DeleteObjectsCommand, GetBucketVersioningCommand, type S3Client } from "@aws-sdk/client-s3";
+import type { KeepsVersions } from "#protocol/buckets/bucket-jobs.ts";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { BY_CODE } from "../answers/fault-codes.ts";
@@ -70,11 +71,11 @@ export async function deleteMany(client: S3Client, bucket: string, keys: readonl
   }
 }
 
-/** Returns whether the bucket has versioning enabled; null where the store does not tell. */
-export async function keepsVersions(client: S3Client, bucket: string): Promise<boolean | null> {
+/** Returns whether the bucket keeps what is deleted as old versions; null where the store does not tell. */
+export async function keepsVersions(client: S3Client, bucket: string): Promise<KeepsVersions> {
   try {
     const { Status } = await client.send(new GetBucketVersioningCommand({ Bucket: bucket }));
-    return Status === "Enabled";
+    return Status === "Suspended" ? "some" : Status === "Enabled";
   } catch {
     return null;
   }

@@ -165,9 +165,11 @@ function Effect({ plan, action }: { plan: BucketPlan; action: BucketAction }) {
         {takesAway(action) &&
           (keepsVersions === true
             ? "The bucket keeps versions: what goes stays as an old version, and is paid for."
-            : keepsVersions === false
-              ? "The bucket keeps no versions: a deletion cannot be undone."
-              : "Whether the bucket keeps versions, the store does not say.")}
+            : keepsVersions === "some"
+              ? "The bucket's versioning was suspended: what was written before that stays as an old version, all else cannot be brought back."
+              : keepsVersions === false
+                ? "The bucket keeps no versions: a deletion cannot be undone."
+                : "Whether the bucket keeps versions, the store does not say.")}
         {samePlace > 0 && ` ${countOf(samePlace)} ${samePlace === 1 ? "is" : "are"} there already.`}
       </p>
       {revived !== undefined && <Revived of={revived} among={objects} />}
