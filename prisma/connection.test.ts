@@ -1,6 +1,11 @@
+import { mkdtemp, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect, onOneConnection, type SqlClient } from "./connection.ts";
 import { isDiskFull } from "./is-disk-full.ts";
+
+const LOG_LIMIT = 64 * 1024 ** 2;
 
 test("a commit that finds no room leaves no transaction open", async () => {
   const inner = await connect(":memory:");
@@ -24,6 +29,31 @@ test("a commit that finds no room leaves no transaction open", async () => {
   await second.commit();
   expect((await client.execute("SELECT a FROM T")).rows.map(({ a }) => a)).toEqual([2]);
   inner.close();
+});
+
+test("a log that grew while a reader held a snapshot is cut to its limit once the reader is gone", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "tidemark-wal-"));
+  const url = `file:${join(folder, "hub.db")}`;
+  const logBytes = async () => (await stat(join(folder, "hub.db-wal"))).size;
+  const writer = await connect(url);
+  const reader = await connect(url);
+  try {
+    await writer.execute("CREATE TABLE T (a)");
+    await writer.execute("INSERT INTO T VALUES (0)");
+    await reader.execute("BEGIN");
+    await reader.execute("SELECT a FROM T");
+    for (let count = 0; count < 20; count++) await writer.execute("INSERT INTO T VALUES (randomblob(4000000))");
+    expect(await logBytes()).toBeGreaterThan(LOG_LIMIT);
+    // What the reader sees stays as it was.
+    expect((await reader.execute("SELECT COUNT(*) AS count FROM T")).rows[0]?.["count"]).toBe(1);
+    await reader.execute("COMMIT");
+    for (let count = 0; count < 3; count++) await writer.execute("INSERT INTO T VALUES (1)");
+    expect(await logBytes()).toBeLessThanOrEqual(LOG_LIMIT);
+  } finally {
+    reader.close();
+    writer.close();
+    await rm(folder, { recursive: true });
+  }
 });
 
 test("a roll-back of what the database ended by itself is no error", async () => {
