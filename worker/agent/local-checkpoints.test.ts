@@ -67,6 +67,19 @@ test("a folder that cannot be looked at keeps no program from starting", async (
   expect(await found()).toEqual([[40, "whole", "framework"]]);
 });
 
+test("a state with a bare NaN (usual with fp16) or a byte order mark is whole, so that a restart goes on from it", async () => {
+  await write(
+    "checkpoint-40/trainer_state.json",
+    '{"global_step": 40, "log_history": [{"grad_norm": NaN}]}',
+    2_000_000,
+  );
+  await write("checkpoint-50/trainer_state.json", '\ufeff{"global_step": 50, "loss": -Infinity}', 2_500_000);
+  expect((await found()).map(([step, state]) => [step, state])).toEqual([
+    [40, "whole"],
+    [50, "whole"],
+  ]);
+});
+
 test("a checkpoint in which a link leads nowhere lacks that file", async () => {
   for (const step of [40, 50]) await write(`checkpoint-${step}/trainer_state.json`, "{}", step * 50_000);
   await symlink(join(folder, "blobs/sha256"), join(folder, "checkpoint-50/model.safetensors"));
