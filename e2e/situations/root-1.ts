@@ -31,6 +31,11 @@ export const root = {
       test: "worker/capture/detection/readiness.test.ts > a Trainer's state with %s is whole",
     },
     {
+      situation: "The same on the disk of a node that starts again.",
+      outcome: "It is whole, and training goes on from it.",
+      test: "worker/agent/local-checkpoints.test.ts > a state with a bare NaN (usual with fp16) or a byte order mark is whole, so that a restart goes on from it",
+    },
+    {
       situation: 'save_model("epoch_3"): weights, config.json and training_args.bin without trainer_state.json.',
       outcome: "It is taken when it has been quiet for the settle time.",
       test: "worker/capture/detection/readiness.test.ts > weights that were saved under a name of one's own need no state of training",

@@ -10,6 +10,21 @@ export const root = {
       test: "e2e/process/nothing-in-silence.test.ts > a pipe, a device and a file of the system are read as stdin is",
     },
     {
+      situation: "What a shell's `<(command)` writes, as source",
+      outcome: "It is sent to its end, as from `-`.",
+      test: "e2e/process/nothing-in-silence.test.ts > what a shell's <(command) writes is sent, and with --dry-run neither it nor stdin nor an object is read",
+    },
+    {
+      situation: "`--dry-run` with stdin, a pipe, or an object that goes to stdout",
+      outcome: "Nothing is read or sent; the copy is said.",
+      test: "e2e/process/nothing-in-silence.test.ts > what a shell's <(command) writes is sent, and with --dry-run neither it nor stdin nor an object is read",
+    },
+    {
+      situation: "A file that is removed between the listing and its turn (rotated logs)",
+      outcome: "It is named as removed; all others are sent. Exit code 8.",
+      test: "worker/transfer/upload/send-source.test.ts > a file that was removed after it was listed is told as that, not as a fault of the disk",
+    },
+    {
       situation: "A device, or a file of the system that says it has 0 bytes (`/proc/…`), as source",
       outcome: "Its bytes are sent, as from `-`.",
       test: "e2e/process/nothing-in-silence.test.ts > a pipe, a device and a file of the system are read as stdin is",

@@ -15,6 +15,16 @@ export const root = {
       test: "e2e/process/stored-bytes.test.ts > an object that its store calls aws-chunked comes as it is stored",
     },
     {
+      situation: "A checkpoint of another tool whose objects have a `Content-Encoding`",
+      outcome: "It is registered, gone on from and restored with its bytes as they are stored.",
+      test: "e2e/process/encoded-restored.test.ts > a checkpoint whose objects are stored as %s is registered and restored as its bytes are stored",
+    },
+    {
+      situation: "An object with a key of its own (SSE-C)",
+      outcome: "It is named at once, in the store's words; all others are fetched. Exit code 8.",
+      test: "e2e/process/stored-bytes.test.ts > an object with a key of its own (SSE-C) is named in the store's words and at once, and the others are fetched",
+    },
+    {
       situation: "An object that is a web page (`Content-Type: text/html`)",
       outcome: "It is no answer of somebody else: `cp`, `sync` and `cat` give it.",
       test: "e2e/process/stored-bytes.test.ts > an object that is a web page is no answer of somebody else: cp, sync and cat give it",

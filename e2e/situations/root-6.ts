@@ -38,6 +38,11 @@ export const root = {
       test: `${DESCENDANTS} > twice leaves nothing of the program behind`,
     },
     {
+      situation: "SIGTERM while the program is stopped (Ctrl-Z, SIGSTOP).",
+      outcome: "It is continued, so that it takes the signal: what it saves last becomes safe.",
+      test: "e2e/process/run-descendants.test.ts > reaches a program that was stopped (Ctrl-Z), and what it saves last becomes safe",
+    },
+    {
       situation: "The worker is process 1 of a container and gets SIGTERM.",
       outcome: "The same as elsewhere.",
       test: `${DESCENDANTS} > works the same for the first process of a container`,
@@ -58,7 +63,7 @@ export const root = {
       test: `${DESCENDANTS} > with --orphan wait it is left alone, and does not hold us by the output that it keeps open`,
     },
     {
-      situation: "`cp` as a user without a passwd entry, with HOME unset or /nonexistent.",
+      situation: "`cp` as a user without a passwd entry, with HOME unset, empty, `~` as text, or /nonexistent.",
       outcome: "It works: journals are kept in a private folder under TMPDIR, which is said once.",
       test: "e2e/process/odd-machines.test.ts > %s copies a file, and is told once where its journal is",
     },

@@ -80,5 +80,25 @@ export const root = {
       outcome: "The bucket is taken from there, the endpoint is the account's.",
       test: "storage/import/read-import.test.ts > takes the bucket from an alias, from a command, and from R2's own way of writing the address",
     },
+    {
+      situation: "A config of DVC",
+      outcome: "Its remotes on S3 are read with endpoint, bucket and prefix; others are named.",
+      test: "storage/import/read-import.test.ts > of DVC's config give endpoint, bucket and prefix",
+    },
+    {
+      situation: "A `.boto` file for another store than AWS",
+      outcome: "Its host counts, so that its key is not sent to AWS.",
+      test: "storage/import/read-import.test.ts > of a .boto file the host counts, so that its key is not sent to AWS",
+    },
+    {
+      situation: "`MC_HOST_name` of MinIO's client",
+      outcome: "The login in the address is the key.",
+      test: "storage/import/read-import.test.ts > of MC_HOST_name the login in the address is the key",
+    },
+    {
+      situation: "`RESTIC_REPOSITORY` beside the keys",
+      outcome: "Its host, bucket and path belong to these keys.",
+      test: "storage/import/read-import.test.ts > of RESTIC_REPOSITORY the host and bucket belong to the keys beside it",
+    },
   ],
 } satisfies Root;

@@ -42,6 +42,11 @@ export const root = {
       test: "server/platform/watch-database.test.ts > a log that is not folded in is said once, and once when it is short again",
     },
     {
+      situation: "The same, and the program ends",
+      outcome: "The log is cut to 64 MiB by the writes that follow.",
+      test: "prisma/connection.test.ts > a log that grew while a reader held a snapshot is cut to its limit once the reader is gone",
+    },
+    {
       situation: "The hub is started with arguments (`--port 8080`)",
       outcome: "It says that it takes none and by which variables it is set, and does not start.",
       test: "e2e/process/clear-sentences.test.ts > with arguments says that it takes none, and how it is set",
@@ -52,10 +57,25 @@ export const root = {
       test: "app/_ui/charts/chart-scale.test.ts > %s: each day has one tick, at its midnight",
     },
     {
+      situation: "A day whose midnight the clocks skip (Chile, Egypt)",
+      outcome: "Its tick is at its first hour.",
+      test: "app/_ui/charts/chart-scale.test.ts > a day without a midnight (%s) has its tick at its first hour",
+    },
+    {
+      situation: "The growth of a bucket by day, over the change of clocks",
+      outcome: "The sums are of days of UTC, all of 24 hours, and each has its date.",
+      test: "app/_buckets/usage-words.test.ts > where clocks change (%s) each day of the growth has a date of its own",
+    },
+    {
       situation: "The trash is emptied in a bucket that keeps versions, or has an object lock",
       outcome:
         "The question says before that nothing is freed there until a rule of the bucket, or the end of its lock, removes them.",
       test: "server/features/retention/find-versions.test.ts > tells whether the bucket of a run keeps what is deleted",
+    },
+    {
+      situation: "The same where versioning was suspended",
+      outcome: "The question says that what was written before that frees nothing.",
+      test: "storage/s3/delete-many.test.ts > a bucket whose versioning is %j keeps what is deleted: %j",
     },
     {
       situation: "The key loses a permission, or the bucket goes away, and a person mends it at the store",

@@ -1,0 +1,49 @@
+import type { Root } from "./situation.ts";
+
+export const root = {
+  number: 2,
+  title: "What lies in a watched folder is kept safe, or named",
+  rows: [
+    {
+      situation: "A pipe (FIFO), a socket or a device in a checkpoint",
+      outcome:
+        "All other files are kept safe, and the checkpoint is not doubtful. The first one is named on the node and the hub with the number of the others, once for each name.",
+      test: "e2e/process/special-files.test.ts > a pipe, a socket and a device in a checkpoint are named on node and hub, and the rest is safe and is gone on from",
+    },
+    {
+      situation: "A pipe under the name of a saver (`latest`, `trainer_state.json`, `ckpt.pt`), or a link to /dev/zero",
+      outcome: "It is not opened: no look waits for a writer, or reads without end.",
+      test: "e2e/process/special-files.test.ts > a pipe, a socket and a device in a checkpoint are named on node and hub, and the rest is safe and is gone on from",
+    },
+    {
+      situation: "A link to a folder in a checkpoint",
+      outcome: "The rest is kept safe, and the checkpoint is doubtful: the link is named.",
+      test: "worker/capture/snapshot.test.ts > a link to a file is captured as its content; for a link to a folder the rest is kept as doubtful",
+    },
+    {
+      situation: "A link that leads nowhere in a checkpoint (a cache of blobs that was emptied)",
+      outcome: "The rest is kept safe, and the checkpoint is doubtful: the link is named.",
+      test: "worker/capture/snapshot.test.ts > a file that the program took away is no lasting refusal, and for a link that leads nowhere the rest is kept as doubtful",
+    },
+    {
+      situation: "The same on the disk of a node that starts again",
+      outcome: "It lacks that file, and training goes on from the checkpoint before it.",
+      test: "worker/agent/local-checkpoints.test.ts > a checkpoint in which a link leads nowhere lacks that file",
+    },
+    {
+      situation: "A folder that looks like a checkpoint by its name alone (`samples_2026/`)",
+      outcome: "It is said once, with its files and the way out, and the hub knows.",
+      test: "e2e/process/foreign-folders.test.ts > what is no checkpoint is said once, with its files and the way out, and the hub knows",
+    },
+    {
+      situation: "A tokenizer and a data set in the watched folder",
+      outcome: "They are no checkpoints, and stay byte for byte where they are through every start.",
+      test: "e2e/process/foreign-folders.test.ts > a tokenizer and a data set stay byte for byte where they are through every start, and are no checkpoints",
+    },
+    {
+      situation: "Settings of more than 1 MiB, or more than 16 files of them, beside a checkpoint",
+      outcome: "What is not kept with it is named, with the limit.",
+      test: "worker/capture/keep-capturing.test.ts > beside a checkpoint for their number are told by the limit",
+    },
+  ],
+} satisfies Root;
