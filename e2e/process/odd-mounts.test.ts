@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keysInEnv } from "../stage/keys-in-env.ts";
@@ -32,14 +32,20 @@ function copyAfter(
   mounts: readonly string[],
   { key, tmp }: { key: string; tmp: "/mnt" | "/tmp" },
 ): Promise<{ code: number | null; output: string }> {
-  const worker = resolve(ROOT, testedWorker());
-  const script = [...mounts, 'exec "$1" "$2" cp "$3" "$4"'].join("\n");
-  const to = `s3://${stage.store.bucket}/mounts/${key}`;
-  const child = spawn("unshare", ["--mount", "sh", "-c", script, "sh", process.execPath, worker, file, to], {
+  return runAfter([...mounts, `exec tidemark cp '${file}' 's3://${stage.store.bucket}/mounts/${key}'`], tmp);
+}
+
+/** Runs a script in which `tidemark` is the worker, in a mount namespace of its own. */
+function runAfter(script: readonly string[], tmp: string): Promise<{ code: number | null; output: string }> {
+  const bin = join(stage.dir, "bin");
+  mkdirSync(bin, { recursive: true });
+  const start = `#!/bin/sh\nexec '${process.execPath}' '${resolve(ROOT, testedWorker())}' "$@"\n`;
+  writeFileSync(join(bin, "tidemark"), start, { mode: 0o755 });
+  const child = spawn("unshare", ["--mount", "sh", "-c", script.join("\n")], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
     env: {
-      PATH: process.env["PATH"] ?? "",
+      PATH: `${bin}:${process.env["PATH"] ?? ""}`,
       NODE_ENV: "production",
       ...keysInEnv(stage.store),
       HOME: "/root",
@@ -75,5 +81,28 @@ describe.runIf(process.getuid?.() === 0)("a disk", () => {
     expect(code).toBe(7);
     expect(output).toMatch(/\/mnt\/tidemark-0\/.*not enough free disk space/);
     expect(output).toContain("--state DIR");
+  });
+
+  test("that is small holds the state, and that of the checkpoints is large: doctor, status and the first capture say so", async () => {
+    const watched = join(stage.dir, "large", "run");
+    const to = `--state /mnt/state --to 's3://${stage.store.bucket}/small-disk' --watch '${watched}' --run small`;
+    const program = `mkdir -p '${watched}/checkpoint-1'; echo '{"global_step": 1}' > '${watched}/checkpoint-1/trainer_state.json'; echo STATUS; tidemark status --state /mnt/state`;
+    const script = [
+      ...SMALL_TMP("200m"),
+      `mkdir -p '${watched}'`,
+      `tidemark doctor --state /mnt/state --watch '${watched}'`,
+      "echo RUN",
+      `tidemark run ${to} --settle 200ms -- sh -c "${program.replaceAll('"', String.raw`\"`)}"`,
+    ];
+    const { output } = await runAfter(script, "/tmp");
+    const says =
+      /aptures of \S+\/large\/run \([\d.]+ [GT]iB free\) are copied to another disk, that of \/mnt\/state \([\d.]+ MiB free\)/;
+    const [doctor = "", ran = ""] = output.split("RUN\n");
+    const [, status = ""] = ran.split("STATUS\n");
+    // Once by `status`, while the program ran, and once with the first capture.
+    const times = [doctor, status].map((text) => [...text.matchAll(new RegExp(says, "g"))].length);
+    expect(times, output).toEqual([1, 2]);
+    expect(status).toContain("Safe: small step 1");
+    expect(output).toContain(`--state ${join(stage.dir, "large", ".tidemark-state")}`);
   });
 });

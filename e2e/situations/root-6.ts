@@ -113,7 +113,7 @@ export const root = {
     {
       situation: "The state folder is on a small root disk, and checkpoints on a large volume.",
       outcome: "`doctor`, `status` and the first capture say so with both numbers and the flag that helps.",
-      test: "worker/host/judge-state-disk.test.ts > a small root disk beside a large volume is said, with both numbers and the flag that helps",
+      test: "e2e/process/odd-mounts.test.ts > that is small holds the state, and that of the checkpoints is large: doctor, status and the first capture say so",
     },
     {
       situation:
