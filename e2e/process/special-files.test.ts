@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -57,4 +59,21 @@ test("a pipe, a socket and a device in a checkpoint are named on node and hub, a
   const second = await stage.startNode({ name: "special-2", run: "special", program: ["true"] });
   expect(await second.exited).toMatchObject({ code: 0 });
   expect(readdirSync(join(stage.folderOf("special-2"), "checkpoint-20"))).not.toContain("control");
+});
+
+test("`save` of a pipe is refused, and of a folder with one it names what it leaves out", async () => {
+  const path = writeCheckpoint({ folder: stage.dir, step: 30, modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 });
+  const pipe = join(path, "control");
+  execFileSync("mkfifo", [pipe]);
+  const save = (what: string) =>
+    runOnce(
+      testedWorker(),
+      ["save", what, "--step", "30", "--run", "by-hand", "--hub", stage.hub.url, "--state", join(stage.dir, "by-hand")],
+      { env: { TIDEMARK_TOKEN: stage.token } },
+    );
+  const refused = await save(pipe);
+  expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining("it is a pipe, a socket or a device")]);
+  const saved = await save(path);
+  expect([saved.code, saved.stderr]).toEqual([0, expect.stringContaining(`${pipe}: This is not a checkpoint`)]);
+  expect((await rowsOf("by-hand")).map(({ step, doubt }) => [step, doubt])).toEqual([[30, null]]);
 });

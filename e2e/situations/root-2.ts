@@ -16,6 +16,11 @@ export const root = {
       test: "e2e/process/special-files.test.ts > a pipe, a socket and a device in a checkpoint are named on node and hub, and the rest is safe and is gone on from",
     },
     {
+      situation: "`tidemark save` of a pipe, or of a folder with one in it",
+      outcome: "The pipe is refused as that, with exit code 2; the folder is saved, and what is left out is named.",
+      test: "e2e/process/special-files.test.ts > `save` of a pipe is refused, and of a folder with one it names what it leaves out",
+    },
+    {
       situation: "A link to a folder in a checkpoint",
       outcome: "The rest is kept safe, and the checkpoint is doubtful: the link is named.",
       test: "worker/capture/snapshot.test.ts > a link to a file is captured as its content; for a link to a folder the rest is kept as doubtful",

@@ -7,6 +7,7 @@ import type { Watch } from "../capture/watch.ts";
 import type { Capturing } from "../capture/keep-capturing.ts";
 import type { Capture } from "../capture/capture.ts";
 import { beginLine } from "./begin-line.ts";
+import { specialRefusal } from "../capture/refusals.ts";
 import { takeCapture, type TakeParts } from "../capture/take-capture.ts";
 import { warnOfPace } from "./warn-of-pace.ts";
 
@@ -27,7 +28,10 @@ const takingOf = (agent: Agent): TakeParts => ({
 /** Captures a checkpoint now, for any caller. Returns null when it was captured already. Faults: those of `takeCapture`. */
 export async function captureNow(agent: Agent, about: Parameters<typeof takeCapture>[1]): Promise<Capture | null> {
   const taken = await takeCapture(takingOf(agent), about);
-  if (taken !== null) sayCaptured(agent, taken);
+  if (taken === null) return null;
+  sayCaptured(agent, taken);
+  const left = specialRefusal(about.candidate, about.look);
+  if (left !== null) agent.reporter.refused(left.candidate, left.fault);
   return taken;
 }
 

@@ -90,7 +90,7 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
     if (first === undefined) return;
     if (saidSpecial.size > MOST_SPECIAL) saidSpecial.clear();
     for (const { relative } of fresh) saidSpecial.add(relative);
-    await sayLeft(join(folderOf(candidate), first.relative), specialWords(first, fresh.length - 1));
+    await sayLeft(join(folderOf(candidate), first.relative), specialWords(fresh));
   };
   return {
     refuse,
@@ -109,9 +109,18 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
   };
 }
 
-function specialWords({ is }: SpecialFile, others: number): string {
-  const more = others > 0 ? ` (and ${others} more)` : "";
-  return `not kept: it is a ${is}, which has no bytes of its own${more}; all other files of the checkpoint are captured`;
+function specialWords(special: readonly SpecialFile[]): string {
+  const more = special.length > 1 ? ` (and ${special.length - 1} more)` : "";
+  return `not kept: it is a ${special[0]?.is}, which has no bytes of its own${more}; all other files of the checkpoint are captured`;
+}
+
+/** Returns the refusal of the pipes, sockets and devices in a checkpoint that a person saves; null where it has none. */
+export function specialRefusal(candidate: Candidate, { special }: Look): { candidate: Candidate; fault: Fault } | null {
+  const [first] = special;
+  if (first === undefined) return null;
+  const path = join(folderOf(candidate), first.relative);
+  const fault = new Fault("NO_CHECKPOINT", { op: "save", subject: path, detail: specialWords(special) });
+  return { candidate: { ...candidate, path }, fault };
 }
 
 function besideLeftWords({ isLarge }: BesideLeft, others: number): string {

@@ -65,6 +65,9 @@ async function readCandidate({ path, step: wished }: { path: string; step?: numb
     if (codeOf(error) === "ENOENT") throw new Fault("NOT_FOUND", { op: "save", subject: whole });
     throw diskFault(error, { op: "save", subject: whole, otherwise: "READ_FAILED" });
   });
+  // Reading a pipe would wait for its writer.
+  if (!stats.isDirectory() && !stats.isFile())
+    throw new Fault("BAD_INPUT", { op: "save", subject: whole, detail: "it is a pipe, a socket or a device: no file" });
   const kind = stats.isDirectory() ? "folder" : "file";
   const name = basename(whole);
   const step = wished ?? stepOf(name, kind) ?? (kind === "folder" ? await readGlobalStep(whole) : null);
