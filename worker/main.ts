@@ -191,6 +191,7 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 const VERBS = {
+  keygen: async () => (await import("./commands/keygen.ts")).makeKey,
   runs: async () => (await import("./commands/runs.ts")).showRuns,
   pause: async () => (await import("./commands/steer-command.ts")).steerUploads("pause"),
   resume: async () => (await import("./commands/steer-command.ts")).steerUploads("resume"),

@@ -40,6 +40,12 @@ export const COMMANDS = {
     says: "List the runs of a bucket and prefix: newest step, checkpoints, size, age, and who writes each.",
     more: "It reads the bucket with keys as cp finds them; no hub and no worker is asked.",
   },
+  keygen: {
+    usage: "tidemark keygen FILE",
+    operands: "files",
+    says: "Make a key that encrypts checkpoints without a hub, in a new file that only its owner can read.",
+    more: "For --encrypt-key. The line in it has the form in which a hub exports keys, so a hub that takes the bucket over can import it. Keep a copy away from this machine: without the key nobody can read what it encrypted.",
+  },
   status: {
     usage: "tidemark status [--watch] [--to s3://BUCKET/PREFIX]",
     most: 0,

@@ -25,6 +25,7 @@ import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
 import { createRetentionRunner, type Say } from "./keep-after-commits.ts";
 import { createRunClaims, type RunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
+import { readKeyFile } from "./key-file.ts";
 import { writeDamage } from "./findings.ts";
 import { createRunRecords, type RunRecords } from "./run-record.ts";
 import { createStandaloneHub } from "./standalone-hub.ts";
@@ -150,6 +151,9 @@ export async function openStandalone(
   const before = await readStateFile(path, kept);
   // A node whose hub is gone goes on as the writer that the hub knew.
   const nodeId = before?.nodeId ?? (await readCredential(about.state))?.nodeId ?? randomUUID();
+  const keyPath = config.text("encrypt-key");
+  const keyFile = keyPath === null ? null : await readKeyFile(keyPath);
+  const hideNames = config.isOn("encrypt-names");
   const node = { id: nodeId, name: nodeName.parse(about.name) };
   const { calls, records, access, source, createSource, close } = await openBucket(config, { bucket, prefix, signal });
   try {
@@ -167,6 +171,7 @@ export async function openStandalone(
       traits: { ...access.traits, conditionalWrites: isConditional },
       ...(access.trust !== undefined && { trust: access.trust }),
       packing: DEFAULT_PACKING,
+      ...(keyFile !== null && { sealing: { ...keyFile.publicKey, hideNames } }),
     };
     const claims = createRunClaims({ calls, prefix, node, isConditional });
     const assertFree = () => assertNoHub(calls, { prefix, shown });
@@ -188,6 +193,7 @@ export async function openStandalone(
       claims,
       source,
       store,
+      keyFile,
       node,
       assertNoHub: assertFree,
       retentionRunner,
