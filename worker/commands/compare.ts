@@ -7,7 +7,7 @@ import { createInspector, type Inspector } from "#storage/inspect/inspector.ts";
 import { EXIT, shownName, usage, type Verb } from "../command-line/verb.ts";
 import { readRunToRestore } from "../local-api/read-run-at-step.ts";
 import { chooseWanted, choosingFrom } from "../standalone/choose-checkpoint.ts";
-import { inspectStored } from "../standalone/inspect-stored.ts";
+import { inspectStored } from "../restore/inspect-stored.ts";
 import { keyOfCheckpoint, readKeyFile, type KeyFile } from "../standalone/key-file.ts";
 import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
 

@@ -19,7 +19,7 @@ import type { Hub } from "../hub-link/hub.ts";
 import { readCredential } from "../hub-link/node-credential.ts";
 import { openKeys } from "../keys/open-keys.ts";
 import { readAccess } from "../store-session/store-session.ts";
-import { createEngine } from "../transfer/engine.ts";
+import { createEngine, type Engine } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
 import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
 import { createRetentionRunner, type Say } from "./keep-after-commits.ts";
@@ -27,6 +27,7 @@ import { createRunClaims, type RunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
 import { readKeyFile } from "./key-file.ts";
 import { writeDamage } from "./findings.ts";
+import { createOtherWriters } from "./other-writers.ts";
 import { createRunRecords, type RunRecords } from "./run-record.ts";
 import { createStandaloneHub } from "./standalone-hub.ts";
 
@@ -63,6 +64,7 @@ export function readTo(text: string): { bucket: string; prefix: string } {
 }
 
 export interface OpenBucket {
+  engine: Engine;
   calls: BucketCalls;
   records: RunRecords;
   access: StoreAccess;
@@ -112,7 +114,7 @@ export async function openBucket(
   };
   const calls = createBucketCalls(storeSession, at.signal);
   const records = createRunRecords(calls, at.prefix);
-  return { calls, records, access, source, createSource, close: engine.close };
+  return { engine, calls, records, access, source, createSource, close: engine.close };
 }
 
 /** @throws Fault PREFIX_OF_HUB, those of the store */
@@ -197,6 +199,7 @@ export async function openStandalone(
       node,
       assertNoHub: assertFree,
       retentionRunner,
+      otherWriters: createOtherWriters({ calls, prefix }, nodeId),
       signal,
     };
     const hub = createStandaloneHub(parts);

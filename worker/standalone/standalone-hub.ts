@@ -9,6 +9,7 @@ import type { RequestSource } from "#storage/signing/signing.ts";
 import type { Hub, HubClient } from "../hub-link/hub.ts";
 import { newestOf, type Choosing } from "./choose-checkpoint.ts";
 import { claimRun, SURE_MS, type RunClaims } from "./claim-run.ts";
+import type { OtherWriters } from "./other-writers.ts";
 import type { RetentionRunner } from "./keep-after-commits.ts";
 import { answered } from "./hub-answers.ts";
 import { holdsKeyOf, keyNeeded } from "./key-file.ts";
@@ -24,6 +25,7 @@ export interface StandaloneParts extends Reading {
   node: { id: string; name: NodeName };
   /** @throws Fault PREFIX_OF_HUB: a hub keeps checkpoints under this prefix by now */
   assertNoHub(): Promise<void>;
+  otherWriters: OtherWriters;
   /** Applies the rules of `--keep` after commits. */
   retentionRunner: RetentionRunner;
   signal: AbortSignal;
@@ -60,6 +62,10 @@ export function createStandaloneHub(parts: StandaloneParts): Hub {
     openStream: (_input, told) => {
       told.onConnectionStateChange({ state: "pending", error: null });
       return () => undefined;
+    },
+    otherWriters: () => {
+      parts.otherWriters.look();
+      return parts.otherWriters.found;
     },
     get isUp() {
       return isUp;
@@ -136,7 +142,9 @@ function writingCalls(parts: StandaloneParts) {
           return choosing;
         };
         const wish = { run: name, from, isLine, read: readWritable };
-        return answered("claimEpoch", await claimRun(claims, wish));
+        const claimed = await claimRun(claims, wish);
+        parts.otherWriters.look();
+        return answered("claimEpoch", claimed);
       },
     },
     announce: {
@@ -161,6 +169,7 @@ function writingCalls(parts: StandaloneParts) {
         // The store may have taken it long after it was sent.
         await claims.confirm(run, writerEpoch, SURE_MS);
         parts.retentionRunner.committed(manifest);
+        parts.otherWriters.look();
         return { sha256: sha256Of(text) };
       },
     },

@@ -5,7 +5,7 @@ import { isSealedFrame } from "#storage/encryption/unseal.ts";
 import { inspectEach, sideOf, type ComparedSide } from "#storage/inspect/compare-checkpoints.ts";
 import type { Inspector } from "#storage/inspect/inspector.ts";
 import { sourceOfBytes, type ByteSource } from "#storage/inspect/source.ts";
-import { readWhole, sourceOfFile, type KeyedFile, type ReadWatch } from "../restore/file-source.ts";
+import { readWhole, sourceOfFile, type KeyedFile, type ReadWatch } from "./file-source.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { createPatience } from "../transfer/store-session/retry.ts";
 
