@@ -3,6 +3,7 @@ import { useQueryClient } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { UploadButton } from "../../_browser-transfers/uploads/upload-button.tsx";
+import { takenWords } from "../../_buckets/taken-runs.ts";
 import { TestResult } from "../../_buckets/test-result.tsx";
 import { Age } from "../../_hub/live/age.tsx";
 import { hub } from "../../_hub/queries/client.ts";
@@ -31,8 +32,15 @@ interface BucketCardProps extends ActionsProps {
 export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: BucketCardProps) {
   const client = useQueryClient();
   const whyNot = useWhyNot("admin");
+  const whyNoRuns = useWhyNot("operator");
   const { profile } = view;
   const test = useAction(() => hub.profiles.test.mutate({ id: view.id, profile: null, credential: null }));
+  const take = useAction(async () => {
+    for (;;) {
+      const taken = await hub.adoptions.takeRuns.mutate({ id: view.id });
+      if (!taken.isRunning) return taken;
+    }
+  });
   const result = test.result ?? view.lastTest;
   return (
     <Panel
@@ -69,6 +77,15 @@ export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: Bucket
           >
             {test.busy ? "Testing" : "Test"}
           </Button>
+          <Button
+            size="small"
+            disabled={take.busy || whyNoRuns !== null}
+            title={whyNoRuns ?? "Record the runs that nodes wrote here without a hub; nothing is moved"}
+            aria-label={`Take runs in ${profile.name} over`}
+            onClick={() => take.run(undefined, () => void client.invalidateQueries({ queryKey: ["profiles"] }))}
+          >
+            {take.busy ? "Reading" : "Take runs over"}
+          </Button>
           <ProfileActions
             name={profile.name}
             onCors={onCors}
@@ -84,6 +101,15 @@ export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: Bucket
         <p className="border-t border-line px-4 py-2.5 whitespace-pre-line text-soft [overflow-wrap:anywhere]">
           {view.about.notes.split("\n").map(visibleText).join("\n")}
         </p>
+      )}
+      {(take.fault !== null || take.result !== undefined) && (
+        <div className="border-t border-line px-4 py-3">
+          {take.fault !== null ? (
+            <FaultNote fault={take.fault} />
+          ) : (
+            take.result !== undefined && <output className="text-soft">{takenWords(take.result)}</output>
+          )}
+        </div>
       )}
       {(test.fault !== null || result !== null) && (
         <div className="border-t border-line px-4 py-3">
