@@ -3,7 +3,6 @@ import { useQueryClient } from "@tanstack/react-query";
 import { formatCount } from "#protocol/base/units.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import { UploadButton } from "../../_browser-transfers/uploads/upload-button.tsx";
-import { takenWords } from "../../_buckets/taken-runs.ts";
 import { TestResult } from "../../_buckets/test-result.tsx";
 import { Age } from "../../_hub/live/age.tsx";
 import { hub } from "../../_hub/queries/client.ts";
@@ -14,8 +13,11 @@ import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
 import { Copy } from "../../_ui/controls/copy.tsx";
 import { Panel } from "../../_ui/layout/panel.tsx";
 import { Tag } from "../../_ui/indicators/tag.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
+
+const TakenNote = onDemand(() => import("../../_buckets/taken-note.tsx").then((module) => module.TakenNote));
 
 interface ActionsProps {
   onCors: () => void;
@@ -107,7 +109,7 @@ export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: Bucket
           {take.fault !== null ? (
             <FaultNote fault={take.fault} />
           ) : (
-            take.result !== undefined && <output className="text-soft">{takenWords(take.result)}</output>
+            take.result !== undefined && <TakenNote taken={take.result} />
           )}
         </div>
       )}
