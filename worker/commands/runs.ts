@@ -21,7 +21,8 @@ interface ShownRun {
   writer: { name: string; isActive: boolean } | null;
 }
 
-const LANES = 8;
+/** Runs that are read at a time. Each takes a few round trips, so their number decides how long a list takes. */
+const LANES = 16;
 
 /**
  * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Three listings and a few small objects for each run.
@@ -41,7 +42,7 @@ export async function listRuns(
   { to, signal }: { to: string; signal: AbortSignal },
 ): Promise<{ runs: ShownRun[]; sentences: string[]; otherWriters: OtherWriter[] }> {
   const { bucket, prefix } = readTo(to);
-  const opened = await openBucket(config, { bucket, prefix, signal });
+  const opened = await openBucket(config, { bucket, prefix, signal, connections: LANES });
   try {
     const runs = await readRuns(opened, prefix);
     const now = opened.calls.now();
@@ -62,9 +63,8 @@ async function readRuns({ calls, records }: OpenBucket, prefix: string): Promise
     names.flatMap((name) => runName.safeParse(name).data ?? []),
     LANES,
     async (run) => {
-      const record = await records.read(run);
+      const [record, found] = await Promise.all([records.read(run), readLease({ calls, prefix, run })]);
       const newest = await newestOf(choosingFrom(records, record));
-      const found = await readLease({ calls, prefix, run });
       const lease = found?.lease ?? null;
       shown.push({
         run,
