@@ -14,7 +14,7 @@ import {
   resolveConfig,
   terminalWishes,
 } from "./command-line/config.ts";
-import { STANDALONE } from "./command-line/command-groups.ts";
+import { READS_BUCKET, STANDALONE } from "./command-line/command-groups.ts";
 import type { CommandName } from "./command-line/commands.ts";
 import { fileTimes } from "./base/file-times.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
@@ -191,6 +191,8 @@ async function run(invocation: Invocation): Promise<number> {
 }
 
 const VERBS = {
+  compare: async () => (await import("./commands/compare.ts")).compareStored,
+  keygen: async () => (await import("./commands/keygen.ts")).makeKey,
   runs: async () => (await import("./commands/runs.ts")).showRuns,
   pause: async () => (await import("./commands/steer-command.ts")).steerUploads("pause"),
   resume: async () => (await import("./commands/steer-command.ts")).steerUploads("resume"),
@@ -240,7 +242,7 @@ function timesOf(command: CommandName, config: Config): { workMs: number; graceM
 }
 
 /** Tells whether a command names its store by --to and not by operands. */
-const isStandalone = (command: CommandName): boolean => command === "runs" || STANDALONE.some((one) => one === command);
+const isStandalone = (command: CommandName): boolean => [...STANDALONE, ...READS_BUCKET].some((one) => one === command);
 
 /** Resolves the settings, including those of an AWS profile or rclone remote that the command names. @throws Fault BAD_INPUT */
 function resolveStore(invocation: Invocation): { config: Config; operands: readonly string[] } {

@@ -1,3 +1,9 @@
+import { join } from "node:path";
+import { keysInEnv } from "../stage/keys-in-env.ts";
+import { addProfile } from "../stage/provision.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { testedWorker } from "../stage/start-worker.ts";
+import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { expect, openSignedIn, seriousFaults, showAs, test } from "./story.ts";
 
 test("the CORS rule is shown, written and answers a browser, on a wide and on a narrow page", async ({
@@ -70,4 +76,31 @@ test("what is packed is set in the bucket's form, and a number that cannot be is
   }
   const [view] = await stage.client.profiles.list.query();
   expect(view?.about.packing).toEqual({ belowBytes: 65_536, zstd: true });
+});
+
+test("runs that a node wrote without a hub are taken over by a button, and nothing is moved", async ({
+  page,
+  stage,
+}) => {
+  const { store, dir } = stage;
+  const shape = { modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 };
+  const path = writeCheckpoint({ folder: join(dir, "lonely"), step: 5, ...shape });
+  const to = ["--to", `s3://${store.bucket}/lonely`, "--state", join(dir, "lonely-state")];
+  const saved = await runOnce(testedWorker(), ["save", path, "--run", "lonely", ...to], { env: keysInEnv(store) });
+  expect(saved.code, saved.stderr).toBe(0);
+  await addProfile(stage.client, { name: "lonely bucket", store, prefix: "lonely/" });
+  await openSignedIn(page, stage);
+  for (const look of ["wide", "narrow"] as const) {
+    await showAs(page, look);
+    await page.goto(`${stage.hub.url}/buckets`);
+    await page.getByRole("button", { name: "Take runs in lonely bucket over" }).click();
+    const taken =
+      look === "wide"
+        ? "1 run in the bucket, 1 checkpoint taken over. No byte was moved."
+        : "1 run in the bucket, with no checkpoint that was not known.";
+    await expect(page.getByText(taken)).toBeVisible();
+    expect(await seriousFaults(page)).toEqual([]);
+  }
+  await page.goto(`${stage.hub.url}/runs/lonely`);
+  await expect(page.getByText("complete", { exact: true }).first()).toBeVisible();
 });

@@ -88,6 +88,32 @@ describe("alone", () => {
     await setClock(alone.store, 0);
   });
 
+  test("status says once what a hub would add when another node writes below the same prefix", async () => {
+    const prefix = "shared";
+    const state = (name: string) => join(alone.dir, "nodes", name, "state");
+    const status = (...args: string[]) => runOnce(testedWorker(), ["status", ...args], { env: keysInEnv(alone.store) });
+    const writers = ["left", "right"];
+    const nodes: RunningProcess[] = [];
+    for (const name of writers) {
+      write(folderOf(alone, name), 5);
+      nodes.push(await startAlone(alone, { run: `run-of-${name}`, prefix, name }));
+      await waitUntil(`${name} is safe`, async () => (await stepsIn(alone, prefix)).length === nodes.length);
+    }
+    const own = () => status("--state", state("right"));
+    const first = await own();
+    expect(first.stdout).toContain(
+      `Below s3://${alone.store.bucket}/shared other nodes write too: left (run-of-left).`,
+    );
+    expect(first.stdout).toContain("A hub would add");
+    expect((await own()).stdout).not.toContain("A hub would add");
+    const laptop = ["--to", `s3://${alone.store.bucket}/shared`, "--state", state("laptop")];
+    expect((await status(...laptop)).stdout).toContain("A hub would add");
+    expect((await status(...laptop)).stdout).not.toContain("A hub would add");
+    await Promise.all(nodes.map((node) => node.stop()));
+    const alonePlace = ["--to", `s3://${alone.store.bucket}/ckpts`, "--state", state("laptop")];
+    expect((await status(...alonePlace)).stdout).not.toContain("A hub would add");
+  });
+
   test("the place may be a remote of rclone", async () => {
     const { bucket, endpoint, accessKey, secretKey } = alone.store;
     const file = join(alone.dir, "rclone.conf");
@@ -183,6 +209,15 @@ describe("a hub later", () => {
     }
 
     const profileId = await addProfile(stage.client, { name: "mine", store: stage.store, prefix: "mine/" });
+    const before = (await readLog(stage.store)).length;
+    const taken = await stage.client.adoptions.takeRuns.mutate({ id: profileId });
+    expect(taken).toMatchObject({ isRunning: false, writing: [], found: { runs: 1, checkpoints: 2, refused: 0 } });
+    const ofData = (await readLog(stage.store)).slice(before).filter(({ key }) => key.startsWith("mine/runs/"));
+    expect(ofData).toEqual([]);
+    const known = await stage.client.runs.get.query({ run: runName.parse("grows") });
+    expect(known.checkpoints.map(({ state }) => state)).toEqual(["complete", "complete"]);
+    const repeated = await stage.client.adoptions.takeRuns.mutate({ id: profileId });
+    expect(repeated).toMatchObject({ found: { checkpoints: 0, refused: 0 } });
     const token = await addToken(stage.client, { profileId, maxUses: 5 });
     const member = await stage.startNode({
       name: "member",

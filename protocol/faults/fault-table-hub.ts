@@ -165,6 +165,11 @@ export const HUB_FAULTS = {
     says: "It is encrypted, and this hub does not have the key.",
     next: "An admin imports the exported key on the page of the bucket profile. Without that key nobody can read it.",
   }),
+  SEAL_KEY_NEEDED: row("never", 409, {
+    exit: 4,
+    says: "It is encrypted, and this node does not have its key.",
+    next: "Name the file with its key: --encrypt-key FILE. Without that key nobody can read it.",
+  }),
   SEAL_KEY_REFUSED: row("never", 403, {
     exit: 4,
     says: "It is encrypted, and its key is given only to a node that was asked to restore it.",

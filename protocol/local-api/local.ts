@@ -128,6 +128,8 @@ export interface LocalStatus extends LocalState {
   node: string;
   version: string;
   hub: { url: string; isUp: boolean };
+  /** Other nodes that write below the same prefix now, as they were found within the last minutes. Absent with a hub. */
+  otherWriters?: { run: string; node: string }[];
   /** Epoch ms. */
   at: number;
   store: { profile: string; bucket: string; endpoint: string } | null;

@@ -75,6 +75,15 @@ export interface HistoryFound {
   refusedKeys: { key: string; why: string }[];
 }
 
+/** Result of taking over the runs that nodes without a hub wrote to a bucket. */
+export interface RunsTaken {
+  /** The bucket is still being read; the same call again joins the reading. */
+  isRunning: boolean;
+  found: HistoryFound | null;
+  /** Nodes that hold a run without a hub now; at most 100. */
+  writing: { run: string; node: string }[];
+}
+
 export interface UpkeepView {
   lastBackup: BackupView | null;
   /** Null: the schedule is off. */

@@ -5,7 +5,7 @@ import type { Credential } from "#storage/signing/sigv4.ts";
 import { askSessionKey, askTemporaryKey } from "#storage/signing/temporary-key.ts";
 import { makeKeyPair, publicKeyOf } from "#storage/encryption/hpke.ts";
 import { unwrapCheckpointKey } from "#storage/encryption/checkpoint-key.ts";
-import { readExport, writeExport } from "./seal-key-text.ts";
+import { readExport, writeExport } from "#storage/encryption/seal-key-text.ts";
 import { createMasterSecret, readMasterSecret, readPreviousSecret, type MasterKeySource } from "./master-key.ts";
 import { heldCredential, isSealKeyPlace, isTextPlace, type Signer } from "./messages.ts";
 import { deriveMasterKey, keyVersionOf, refuseWeakSecret, seal, unseal, type MasterKey } from "./seal.ts";

@@ -84,10 +84,15 @@ function readHub(config: Config): Pick<AgentOptions, "hub" | "to" | "keep"> {
   const to = isTyped("hub") && !isTyped("to") ? null : config.text("to");
   const hub = isTyped("to") && !isTyped("hub") ? null : config.text("hub");
   const keep = config.text("keep");
+  const keyFile = config.text("encrypt-key");
+  if (keyFile === null && config.isOn("encrypt-names"))
+    throw usage("--encrypt-names", "--encrypt-key says with which key");
   if (to === null) {
     if (hub === null) throw usage("--to", "it says where checkpoints go: --to s3://bucket/prefix, or --hub URL");
     if (keep !== null)
       throw usage(`--keep ${keep}`, "with a hub the hub keeps the rules: set them on its page of the run");
+    if (keyFile !== null)
+      throw usage(`--encrypt-key ${keyFile}`, "with a hub the hub keeps the key: switch encryption on under Buckets");
     return { hub: readHubAddress(hub, { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" }), to, keep };
   }
   if (hub !== null) throw usage("--to", "--hub is given too; with a hub it is the hub that says where checkpoints go");

@@ -7,5 +7,7 @@ export const KEYED = [...STORE, "probe", "bench", "doctor"] as const;
 export const WORKING = ["agent", "run"] as const;
 /** Commands that work without a hub when --to is given. */
 export const STANDALONE = [...WORKING, "save", "restore", "status"] as const;
+/** Commands that read the bucket of --to and ask neither a hub nor a worker. */
+export const READS_BUCKET = ["runs", "compare"] as const;
 /** Commands that take flags for a store's address and keys. */
-export const WITH_KEYS = [...KEYED, ...STANDALONE, "runs"] as const;
+export const WITH_KEYS = [...KEYED, ...STANDALONE, ...READS_BUCKET] as const;

@@ -40,6 +40,17 @@ export const COMMANDS = {
     says: "List the runs of a bucket and prefix: newest step, checkpoints, size, age, and who writes each.",
     more: "It reads the bucket with keys as cp finds them; no hub and no worker is asked.",
   },
+  compare: {
+    usage: "tidemark compare RUN[@STEP] RUN[@STEP] --to s3://BUCKET/PREFIX",
+    says: "Compare two checkpoints of a bucket by their tensors and files, without fetching them.",
+    more: "It reads manifests and what describes the tensors (safetensors, GGUF, PyTorch, DCP, Orbax, numpy); whether bytes differ is told by the checksums that were recorded when they were uploaded. Without a step: the newest. `~` other bytes, `!` other shape or dtype, `+` only in the second, `-` only in the first. Encrypted checkpoints need --encrypt-key. Ends with 6 unless all are the same.",
+  },
+  keygen: {
+    usage: "tidemark keygen FILE",
+    operands: "files",
+    says: "Make a key that encrypts checkpoints without a hub, in a new file that only its owner can read.",
+    more: "For --encrypt-key. The line in it has the form in which a hub exports keys, so a hub that takes the bucket over can import it. Keep a copy away from this machine: without the key nobody can read what it encrypted.",
+  },
   status: {
     usage: "tidemark status [--watch] [--to s3://BUCKET/PREFIX]",
     most: 0,

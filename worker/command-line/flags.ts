@@ -1,5 +1,5 @@
 import { PROVIDERS } from "#protocol/base/provider-names.ts";
-import { KEYED, STANDALONE, STORE, WITH_KEYS, WORKING } from "./command-groups.ts";
+import { KEYED, READS_BUCKET, STANDALONE, STORE, WITH_KEYS, WORKING } from "./command-groups.ts";
 import type { CommandName } from "./commands.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 import { IDENTITY_FLAGS } from "./identity-flags.ts";
@@ -30,7 +30,7 @@ export const FLAGS = {
   hub: { kind: "text", commands: [...WORKING, "save", "doctor"], value: "URL", says: "Address of the hub." },
   to: {
     kind: "text",
-    commands: [...STANDALONE, "runs"],
+    commands: [...STANDALONE, ...READS_BUCKET],
     value: "PLACE",
     says: "Without a hub: the bucket and prefix where checkpoints lie, s3://bucket/prefix or rclone:REMOTE:bucket/prefix, with keys as cp finds them.",
   },
@@ -185,14 +185,14 @@ export const FLAGS = {
   },
   "retry-for": {
     kind: "duration",
-    commands: [...STANDALONE, ...STORE, "bench", "runs"],
+    commands: [...STANDALONE, ...STORE, "bench", ...READS_BUCKET],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
   "stall-after": {
     kind: "duration",
-    commands: [...STANDALONE, ...STORE, "probe", "bench", "runs"],
+    commands: [...STANDALONE, ...STORE, "probe", "bench", ...READS_BUCKET],
     value: "TIME",
     default: "15s",
     notZero: "a time above 0, or every connection would be given up at once",
@@ -329,7 +329,7 @@ export const FLAGS = {
   },
   json: {
     kind: "switch",
-    commands: [...WORKING, ...ASKING, ...KEYED, "runs", "limit", "config", "version"],
+    commands: [...WORKING, ...ASKING, ...KEYED, ...READS_BUCKET, "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: {
@@ -340,7 +340,7 @@ export const FLAGS = {
   },
   help: {
     kind: "switch",
-    commands: [...WORKING, ...ASKING, ...KEYED, "runs", "limit", "config", "completion", "version", "help"],
+    commands: [...WORKING, ...ASKING, ...KEYED, ...READS_BUCKET, "limit", "config", "completion", "version", "help"],
     onlyFlag: true,
     says: "Show help.",
   },

@@ -1,7 +1,7 @@
-import { WITH_KEYS } from "./command-groups.ts";
+import { WITH_KEYS, WORKING } from "./command-groups.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 
-/** Flags about the source of keys and the form of addresses; part of `FLAGS`. */
+/** Flags about the source of the store's keys, the form of addresses, and the key that encrypts; part of `FLAGS`. */
 export const KEY_FLAGS = {
   profile: {
     kind: "text",
@@ -17,5 +17,16 @@ export const KEY_FLAGS = {
     default: "auto",
     words: ["auto", "path", "virtual-host"],
     says: "Where the bucket stands in an address: in the path, or before the host. auto: as the provider has it, and as the store asks for.",
+  },
+  "encrypt-key": {
+    kind: "text",
+    commands: [...WORKING, "save", "restore", "compare"],
+    value: "FILE",
+    says: "With --to: encrypt checkpoints before they leave this machine, and decrypt those that are restored, with the key in this file (`tidemark keygen FILE` makes one). Further lines of it are earlier keys, which only decrypt. Only its owner may have rights to the file. With a hub its bucket profile says whether checkpoints are encrypted.",
+  },
+  "encrypt-names": {
+    kind: "switch",
+    commands: [...WORKING, "save"],
+    says: "With --encrypt-key: hide the names of files in the bucket too.",
   },
 } as const satisfies Record<string, FlagSpec>;

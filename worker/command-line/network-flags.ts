@@ -1,8 +1,8 @@
-import { KEYED, STANDALONE } from "./command-groups.ts";
+import { KEYED, READS_BUCKET, STANDALONE } from "./command-groups.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 
 /** Commands that open connections. */
-const CONNECTING = [...STANDALONE, ...KEYED, "runs"] as const;
+const CONNECTING = [...STANDALONE, ...KEYED, ...READS_BUCKET] as const;
 
 /** Flags about proxies and certificate authorities; part of `FLAGS`. */
 export const NETWORK_FLAGS = {

@@ -13,7 +13,7 @@ test.each([
   ["verison", "version"],
   ["dcotor", "doctor"],
   ["doc", "doctor"],
-  ["comp", "completion"],
+  ["compl", "completion"],
   ["limits", "limit"],
   ["runn", "run"],
 ])("of %s the nearest command is %s", (typed, meant) => {

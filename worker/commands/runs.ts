@@ -5,6 +5,7 @@ import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.t
 import type { Config } from "../command-line/config.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
 import { choosingFrom, newestOf } from "../standalone/choose-checkpoint.ts";
+import type { OtherWriter } from "../standalone/other-writers.ts";
 import { readLease } from "../standalone/writer-lease.ts";
 import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
 
@@ -20,7 +21,8 @@ interface ShownRun {
   writer: { name: string; isActive: boolean } | null;
 }
 
-const LANES = 8;
+/** Runs that are read at a time. Each takes a few round trips, so their number decides how long a list takes. */
+const LANES = 16;
 
 /**
  * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Three listings and a few small objects for each run.
@@ -38,13 +40,17 @@ export async function showRuns({ config, terminal, signal }: Verb): Promise<numb
 export async function listRuns(
   config: Config,
   { to, signal }: { to: string; signal: AbortSignal },
-): Promise<{ runs: ShownRun[]; sentences: string[] }> {
+): Promise<{ runs: ShownRun[]; sentences: string[]; otherWriters: OtherWriter[] }> {
   const { bucket, prefix } = readTo(to);
-  const opened = await openBucket(config, { bucket, prefix, signal });
+  const opened = await openBucket(config, { bucket, prefix, signal, connections: LANES });
   try {
     const runs = await readRuns(opened, prefix);
     const now = opened.calls.now();
-    return { runs, sentences: runs.length === 0 ? ["No checkpoints there."] : runs.map((run) => lineOf(run, now)) };
+    const sentences = runs.length === 0 ? ["No checkpoints there."] : runs.map((run) => lineOf(run, now));
+    // This command writes nothing, so any two nodes are others.
+    const writing = runs.flatMap(({ run, writer }) => (writer?.isActive === true ? [{ run, node: writer.name }] : []));
+    const nodes = new Set(writing.map(({ node }) => node));
+    return { runs, sentences, otherWriters: nodes.size > 1 ? writing : [] };
   } finally {
     await opened.close();
   }
@@ -57,9 +63,8 @@ async function readRuns({ calls, records }: OpenBucket, prefix: string): Promise
     names.flatMap((name) => runName.safeParse(name).data ?? []),
     LANES,
     async (run) => {
-      const record = await records.read(run);
+      const [record, found] = await Promise.all([records.read(run), readLease({ calls, prefix, run })]);
       const newest = await newestOf(choosingFrom(records, record));
-      const found = await readLease({ calls, prefix, run });
       const lease = found?.lease ?? null;
       shown.push({
         run,

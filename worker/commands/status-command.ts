@@ -12,6 +12,7 @@ import type { Verb } from "../command-line/verb.ts";
 import { adviseHere } from "./advise-here.ts";
 import { listRuns } from "./runs.ts";
 import { asideSentences, sentencesOf } from "./status-sentences.ts";
+import { suggestHub } from "./suggest-hub.ts";
 import { watchStatus } from "./watch-status.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 
@@ -33,7 +34,8 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
       return 0;
     }
     const status = await read();
-    terminal.result(sentencesOf(status).join("\n"), { type: "status", running: true, ...status });
+    const sentences = [...sentencesOf(status), ...(await suggestHub(state, status.hub.url, status.otherWriters ?? []))];
+    terminal.result(sentences.join("\n"), { type: "status", running: true, ...status });
     return 0;
   } catch (error) {
     if (!isFault(error) || error.code !== "NO_WORKER") throw error;
@@ -49,7 +51,9 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   const advice = await adviseHere({ config, home, signal }, { captures, safe });
   const to = config.text("to");
   const stored = to === null ? null : await listStored(config, { to, signal });
-  const sentences = [...advice.sentences, ...asideSentences(aside), ...(stored?.sentences ?? [])];
+  const others = stored?.otherWriters ?? [];
+  const suggested = to === null ? [] : await suggestHub(state, to, others);
+  const sentences = [...advice.sentences, ...asideSentences(aside), ...(stored?.sentences ?? []), ...suggested];
   terminal.result([`No worker runs on ${state}; ${queue}.`, ...sentences].join("\n"), {
     type: "status",
     running: false,
@@ -67,6 +71,6 @@ async function listStored(config: Config, about: { to: string; signal: AbortSign
   try {
     return await listRuns(config, about);
   } catch (error) {
-    return { runs: null, sentences: [sentenceOf(toFault(error).toData())] };
+    return { runs: null, sentences: [sentenceOf(toFault(error).toData())], otherWriters: [] };
   }
 }

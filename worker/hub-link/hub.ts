@@ -18,6 +18,8 @@ export interface Hub {
   openStream(input: { bootId: string }, told: StreamTold): () => void;
   /** Whether the last call reached the hub. */
   readonly isUp: boolean;
+  /** Without a hub: other nodes that write below the same prefix, as they were found last. */
+  readonly otherWriters?: () => readonly { run: string; node: string }[];
 }
 
 type Work<T> = (client: HubClient, signal: AbortSignal) => Promise<T>;

@@ -19,13 +19,15 @@ import type { Hub } from "../hub-link/hub.ts";
 import { readCredential } from "../hub-link/node-credential.ts";
 import { openKeys } from "../keys/open-keys.ts";
 import { readAccess } from "../store-session/store-session.ts";
-import { createEngine } from "../transfer/engine.ts";
+import { createEngine, type Engine } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
 import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
 import { createRetentionRunner, type Say } from "./keep-after-commits.ts";
 import { createRunClaims, type RunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
+import { readKeyFile } from "./key-file.ts";
 import { writeDamage } from "./findings.ts";
+import { createOtherWriters } from "./other-writers.ts";
 import { createRunRecords, type RunRecords } from "./run-record.ts";
 import { createStandaloneHub } from "./standalone-hub.ts";
 
@@ -62,6 +64,7 @@ export function readTo(text: string): { bucket: string; prefix: string } {
 }
 
 export interface OpenBucket {
+  engine: Engine;
   calls: BucketCalls;
   records: RunRecords;
   access: StoreAccess;
@@ -71,10 +74,13 @@ export interface OpenBucket {
   close(): Promise<void>;
 }
 
-/** Opens a bucket with the keys of the settings for small calls. Faults: BAD_INPUT, those of whoever gives the keys. */
+/**
+ * Opens a bucket with the keys of the settings for small calls. `connections`: for many of them at a time; 4 when left out.
+ * Faults: BAD_INPUT, those of whoever gives the keys.
+ */
 export async function openBucket(
   config: Config,
-  at: { bucket: string; prefix: string; signal: AbortSignal },
+  at: { bucket: string; prefix: string; signal: AbortSignal; connections?: number },
 ): Promise<OpenBucket> {
   const keys = openKeys(config);
   const access = readAccess(config, at.bucket);
@@ -85,7 +91,7 @@ export async function openBucket(
     traits: access.traits,
     trust: access.trust,
     direction: "down",
-    connections: CONNECTIONS,
+    connections: at.connections ?? CONNECTIONS,
     memoryBytes: MEMORY_BYTES,
     limitBytesPerSecond: 0,
     signerNow: source.now,
@@ -111,7 +117,7 @@ export async function openBucket(
   };
   const calls = createBucketCalls(storeSession, at.signal);
   const records = createRunRecords(calls, at.prefix);
-  return { calls, records, access, source, createSource, close: engine.close };
+  return { engine, calls, records, access, source, createSource, close: engine.close };
 }
 
 /** @throws Fault PREFIX_OF_HUB, those of the store */
@@ -150,6 +156,9 @@ export async function openStandalone(
   const before = await readStateFile(path, kept);
   // A node whose hub is gone goes on as the writer that the hub knew.
   const nodeId = before?.nodeId ?? (await readCredential(about.state))?.nodeId ?? randomUUID();
+  const keyPath = config.text("encrypt-key");
+  const keyFile = keyPath === null ? null : await readKeyFile(keyPath);
+  const hideNames = config.isOn("encrypt-names");
   const node = { id: nodeId, name: nodeName.parse(about.name) };
   const { calls, records, access, source, createSource, close } = await openBucket(config, { bucket, prefix, signal });
   try {
@@ -167,6 +176,7 @@ export async function openStandalone(
       traits: { ...access.traits, conditionalWrites: isConditional },
       ...(access.trust !== undefined && { trust: access.trust }),
       packing: DEFAULT_PACKING,
+      ...(keyFile !== null && { sealing: { ...keyFile.publicKey, hideNames } }),
     };
     const claims = createRunClaims({ calls, prefix, node, isConditional });
     const assertFree = () => assertNoHub(calls, { prefix, shown });
@@ -188,9 +198,11 @@ export async function openStandalone(
       claims,
       source,
       store,
+      keyFile,
       node,
       assertNoHub: assertFree,
       retentionRunner,
+      otherWriters: createOtherWriters({ calls, prefix }, nodeId),
       signal,
     };
     const hub = createStandaloneHub(parts);

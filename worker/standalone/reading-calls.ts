@@ -8,17 +8,21 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { MOST_KEPT, type KeptCheckpoint, type NodeStore } from "#protocol/wire/hello.ts";
 import { nodeEvent } from "#protocol/wire/reports.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
 import { assertAllListed, takeListed, wantedObjects } from "#storage/manifest/wanted-objects.ts";
 import type { HubClient } from "../hub-link/hub.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 import { choosingFrom, chooseWanted, foundOf, restorePointOf, type Choosing } from "./choose-checkpoint.ts";
 import { answered } from "./hub-answers.ts";
+import { keyOfCheckpoint, type KeyFile } from "./key-file.ts";
 import { lineOf, type ListedCheckpoint, type RunRecords } from "./run-record.ts";
 
 export interface Reading {
   calls: BucketCalls;
   records: RunRecords;
   store: NodeStore;
+  /** Keys of encrypted checkpoints; null: this node has none. */
+  keyFile: KeyFile | null;
   /** Checkpoints of which this node found that they are not what was committed. */
   damaged: Set<string>;
   /** Records damage in the bucket, for other nodes; null: this node writes nothing there. Faults: those of the store. */
@@ -89,6 +93,15 @@ export function readingCalls(parts: Reading) {
         if (listed === null) throw new Fault("NOT_FOUND", { op: "readCheckpoint", subject: checkpointId });
         const { manifest, text } = await records.manifest(listed);
         return answered("readCheckpoint", { manifest, sha256: sha256Of(text), copies: [] });
+      },
+    },
+    releaseKey: {
+      mutate: async ({ checkpointId }: { checkpointId: string }) => {
+        const listed = await records.find(checkpointId);
+        if (listed === null) throw new Fault("NOT_FOUND", { op: "releaseKey", subject: checkpointId });
+        const { manifest } = await records.manifest(listed);
+        if (!isSealed(manifest)) throw new Fault("BAD_INPUT", { op: "releaseKey", detail: "it is not encrypted" });
+        return { key: keyOfCheckpoint(parts.keyFile, manifest).toString("base64url") };
       },
     },
     confirmComplete: {

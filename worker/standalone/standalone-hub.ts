@@ -4,11 +4,15 @@ import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { HUB_FEATURES } from "#protocol/wire/hello.ts";
 import { runName, type NodeName, type RunName } from "#protocol/base/names.ts";
 import { NO_THRESHOLDS } from "#protocol/links/probe.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
 import type { RequestSource } from "#storage/signing/signing.ts";
 import type { Hub, HubClient } from "../hub-link/hub.ts";
+import { newestOf, type Choosing } from "./choose-checkpoint.ts";
 import { claimRun, SURE_MS, type RunClaims } from "./claim-run.ts";
+import type { OtherWriters } from "./other-writers.ts";
 import type { RetentionRunner } from "./keep-after-commits.ts";
 import { answered } from "./hub-answers.ts";
+import { holdsKeyOf, keyNeeded } from "./key-file.ts";
 import { assertStored, choosingOf, readingCalls, sha256Of, type Reading } from "./reading-calls.ts";
 
 /**
@@ -21,6 +25,7 @@ export interface StandaloneParts extends Reading {
   node: { id: string; name: NodeName };
   /** @throws Fault PREFIX_OF_HUB: a hub keeps checkpoints under this prefix by now */
   assertNoHub(): Promise<void>;
+  otherWriters: OtherWriters;
   /** Applies the rules of `--keep` after commits. */
   retentionRunner: RetentionRunner;
   signal: AbortSignal;
@@ -43,6 +48,7 @@ const ASKS_BUCKET: ReadonlySet<string> = new Set([
   "commit",
   "findCheckpoint",
   "readCheckpoint",
+  "releaseKey",
   "listKept",
   "restorePoints",
 ]);
@@ -56,6 +62,10 @@ export function createStandaloneHub(parts: StandaloneParts): Hub {
     openStream: (_input, told) => {
       told.onConnectionStateChange({ state: "pending", error: null });
       return () => undefined;
+    },
+    otherWriters: () => {
+      parts.otherWriters.look();
+      return parts.otherWriters.found;
     },
     get isUp() {
       return isUp;
@@ -85,6 +95,21 @@ async function writeManifest({ calls, store }: StandaloneParts, manifest: Manife
   if (written?.text !== text) throw new Fault(isNew ? "CHECKSUM_MISMATCH" : "CONFLICT", { op: "commit", subject: key });
 }
 
+/**
+ * Refuses to write a run whose newest checkpoint is encrypted with a key that is not here: it could not go on from it, and without
+ * any key it would add plain checkpoints. `isFresh`: the run starts elsewhere than from its newest checkpoint, so that a lost key
+ * does not end the run. Faults: SEAL_KEY_NEEDED, those of the store.
+ */
+async function assertDecrypts(
+  { keyFile }: Pick<Reading, "keyFile">,
+  choosing: Choosing,
+  { isFresh }: { isFresh: boolean },
+): Promise<void> {
+  const newest = await newestOf(choosing);
+  if (newest === null || !isSealed(newest.manifest) || holdsKeyOf(keyFile, newest.manifest)) return;
+  if (keyFile === null || !isFresh) throw keyNeeded(keyFile, newest.manifest);
+}
+
 /** Answers what a node asks to write its runs. */
 function writingCalls(parts: StandaloneParts) {
   const { calls, claims, source, store, node } = parts;
@@ -111,8 +136,15 @@ function writingCalls(parts: StandaloneParts) {
         }
         const name = runName.parse(run);
         await parts.assertNoHub();
-        const wish = { run: name, from, isLine, read: () => read(name) };
-        return answered("claimEpoch", await claimRun(claims, wish));
+        const readWritable = async () => {
+          const choosing = await read(name);
+          await assertDecrypts(parts, choosing, { isFresh: from !== undefined || isLine === true });
+          return choosing;
+        };
+        const wish = { run: name, from, isLine, read: readWritable };
+        const claimed = await claimRun(claims, wish);
+        parts.otherWriters.look();
+        return answered("claimEpoch", claimed);
       },
     },
     announce: {
@@ -137,6 +169,7 @@ function writingCalls(parts: StandaloneParts) {
         // The store may have taken it long after it was sent.
         await claims.confirm(run, writerEpoch, SURE_MS);
         parts.retentionRunner.committed(manifest);
+        parts.otherWriters.look();
         return { sha256: sha256Of(text) };
       },
     },
@@ -154,7 +187,6 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner }: Standalon
     commitCopy: { mutate: needsHub("commitCopy") },
     openPieces: { query: async () => [] },
     tellSums: { mutate: async () => ({ ok: true as const }) },
-    releaseKey: { mutate: needsHub("releaseKey") },
     probeTarget: {
       query: async () =>
         answered("probeTarget", {

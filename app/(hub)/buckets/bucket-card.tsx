@@ -13,8 +13,11 @@ import { Button, ButtonLink } from "../../_ui/controls/button.tsx";
 import { Copy } from "../../_ui/controls/copy.tsx";
 import { Panel } from "../../_ui/layout/panel.tsx";
 import { Tag } from "../../_ui/indicators/tag.tsx";
+import { onDemand } from "../../_ui/loading/on-demand.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
+
+const TakenNote = onDemand(() => import("../../_buckets/taken-note.tsx").then((module) => module.TakenNote));
 
 interface ActionsProps {
   onCors: () => void;
@@ -31,8 +34,15 @@ interface BucketCardProps extends ActionsProps {
 export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: BucketCardProps) {
   const client = useQueryClient();
   const whyNot = useWhyNot("admin");
+  const whyNoRuns = useWhyNot("operator");
   const { profile } = view;
   const test = useAction(() => hub.profiles.test.mutate({ id: view.id, profile: null, credential: null }));
+  const take = useAction(async () => {
+    for (;;) {
+      const taken = await hub.adoptions.takeRuns.mutate({ id: view.id });
+      if (!taken.isRunning) return taken;
+    }
+  });
   const result = test.result ?? view.lastTest;
   return (
     <Panel
@@ -69,6 +79,15 @@ export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: Bucket
           >
             {test.busy ? "Testing" : "Test"}
           </Button>
+          <Button
+            size="small"
+            disabled={take.busy || whyNoRuns !== null}
+            title={whyNoRuns ?? "Record the runs that nodes wrote here without a hub; nothing is moved"}
+            aria-label={`Take runs in ${profile.name} over`}
+            onClick={() => take.run(undefined, () => void client.invalidateQueries({ queryKey: ["profiles"] }))}
+          >
+            {take.busy ? "Reading" : "Take runs over"}
+          </Button>
           <ProfileActions
             name={profile.name}
             onCors={onCors}
@@ -84,6 +103,15 @@ export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: Bucket
         <p className="border-t border-line px-4 py-2.5 whitespace-pre-line text-soft [overflow-wrap:anywhere]">
           {view.about.notes.split("\n").map(visibleText).join("\n")}
         </p>
+      )}
+      {(take.fault !== null || take.result !== undefined) && (
+        <div className="border-t border-line px-4 py-3">
+          {take.fault !== null ? (
+            <FaultNote fault={take.fault} />
+          ) : (
+            take.result !== undefined && <TakenNote taken={take.result} />
+          )}
+        </div>
       )}
       {(test.fault !== null || result !== null) && (
         <div className="border-t border-line px-4 py-3">

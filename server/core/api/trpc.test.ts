@@ -73,7 +73,7 @@ const EXPECTED: Record<Who, string[]> = {
     "inspect.recognise",
     ...["preview", "start", "cancel"].map((name) => `benchmarks.${name}`),
     "losses.setPrice",
-    ...["adopt", "release", "forgetSums"].map((name) => `adoptions.${name}`),
+    ...["adopt", "takeRuns", "release", "forgetSums"].map((name) => `adoptions.${name}`),
     "history.setRegions",
     "restores.create",
     "transfers.act",

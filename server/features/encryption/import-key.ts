@@ -3,7 +3,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { importSealKeyInput, SealingView } from "#protocol/checkpoint/sealing.ts";
 import { audit } from "#server/core/api/audit.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
-import { readExport } from "#server/signer/seal-key-text.ts";
+import { readExport } from "#storage/encryption/seal-key-text.ts";
 import { sealKeyPlace } from "#server/signer/secret-place.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { nameHidden } from "./name-hidden.ts";

@@ -1,11 +1,9 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
 import type { Comparable, compareInput, LossCurve, PlacesCompared } from "#protocol/checkpoint/inspect.ts";
-import { compareTensors, type ComparedFile } from "#storage/inspect/compare.ts";
+import { compareSides, sideOf, type ComparedSide } from "#storage/inspect/compare-checkpoints.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { createPauses } from "#server/platform/pauses.ts";
-import { compareFiles } from "./compare-files.ts";
 import { inspectAt, inspectManifestFile, openCheckpoint } from "#server/core/checkpoints/find-file.ts";
 import { inspectFiles } from "#server/core/checkpoints/inspect-files.ts";
 
@@ -19,18 +17,11 @@ export async function comparePlaces(
   input: z.infer<typeof compareInput>,
   signal: AbortSignal,
 ): Promise<PlacesCompared> {
-  const [from, to] = [await filesOf(hub, input.from, signal), await filesOf(hub, input.to, signal)];
-  const compared = compareTensors(from.files, to.files);
-  await createPauses().take();
-  const files = from.all === null || to.all === null ? null : await compareFiles(from.all, to.all);
-  return { ...compared, files, warnings: [...from.warnings, ...to.warnings, ...compared.warnings] };
+  const [from, to] = [await openSide(hub, input.from, signal), await openSide(hub, input.to, signal)];
+  return compareSides(from, to, createPauses());
 }
 
-async function filesOf(
-  hub: Hub,
-  place: Comparable,
-  signal: AbortSignal,
-): Promise<{ files: ComparedFile[]; all: readonly StoredFile[] | null; warnings: string[] }> {
+async function openSide(hub: Hub, place: Comparable, signal: AbortSignal): Promise<ComparedSide> {
   if ("profileId" in place || "path" in place) {
     const { found, file } = await inspectAt(hub, place, signal);
     const warnings =
@@ -40,18 +31,7 @@ async function filesOf(
     return { files: [{ path: found.path, tensors: found.tensors, parts: file?.extents ?? null }], all: null, warnings };
   }
   const checkpoint = await openCheckpoint(hub, place.checkpointId);
-  const { files, omitted } = await inspectFiles(hub, checkpoint, signal);
-  const warnings = files
-    .filter(({ found, fault }) => fault !== null || (found?.fault ?? null) !== null)
-    .map(({ file }) => `${file.path} could not be looked at whole`);
-  if (omitted > 0) warnings.push(`${omitted} files were not looked at`);
-  return {
-    files: files.flatMap(({ file, found }) =>
-      found === null ? [] : [{ path: file.path, tensors: found.tensors, parts: file.extents }],
-    ),
-    all: checkpoint.manifest.files,
-    warnings,
-  };
+  return sideOf(await inspectFiles(hub, checkpoint, signal), checkpoint.manifest.files);
 }
 
 /**

@@ -3,7 +3,8 @@ import { visibleStart } from "#protocol/base/visible-text.ts";
 import { sumUp } from "#storage/inspect/summarise.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { openCheckpoint } from "#server/core/checkpoints/find-file.ts";
-import { inspectFiles, type InspectedFile } from "#server/core/checkpoints/inspect-files.ts";
+import { inspectFiles } from "#server/core/checkpoints/inspect-files.ts";
+import type { InspectedFile } from "#storage/inspect/compare-checkpoints.ts";
 
 const MOST_TENSORS = 200_000;
 

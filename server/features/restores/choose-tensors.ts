@@ -7,7 +7,8 @@ import { neededPieces, type NeededPiece } from "#storage/tensors/cut-out.ts";
 import { createTensorChooser, tensorFiles } from "#storage/tensors/tensor-files.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { openCheckpoint, type ReadableCheckpoint } from "#server/core/checkpoints/find-file.ts";
-import { inspectFiles, type InspectedFile } from "#server/core/checkpoints/inspect-files.ts";
+import { inspectFiles } from "#server/core/checkpoints/inspect-files.ts";
+import type { InspectedFile } from "#storage/inspect/compare-checkpoints.ts";
 import { readChoice, type Chosen } from "./read-choice.ts";
 
 /**

@@ -41,6 +41,7 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
     node: session.name,
     version: PRODUCT_VERSION,
     hub: { url: options.hub, isUp: hub.isUp },
+    ...(hub.otherWriters !== undefined && { otherWriters: [...hub.otherWriters()] }),
     at,
     store: store === null ? null : { profile: store.profileName, bucket: store.bucket, endpoint: store.endpoint },
     upBytesPerSecond: rate,

@@ -94,6 +94,7 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     "keeping.preview": { run: null, policy: null },
     "keeping.policy": { run: null },
     "keeping.trash": { run: null },
+    "adoptions.takeRuns": { id: profileId },
     "sealing.get": { id: profileId },
     "benchmarks.get": { id: "bench-large" },
     "benchmarks.cases": { id: "bench-large", turnId: null, offset: 0, limit: 500 },

@@ -1,15 +1,20 @@
 import type { StoredExtent, StoredFile } from "#protocol/checkpoint/adopted.ts";
+import type { Pauses } from "../manifest/wanted-objects.ts";
 import type { FilesCompared } from "#protocol/checkpoint/inspect.ts";
-import { createPauses } from "#server/platform/pauses.ts";
 
 const MOST_ROWS = 2_000;
 
+const NO_PAUSES: Pauses = { isDue: () => false, take: () => Promise.resolve() };
+
 /**
  * Compares the files of two checkpoints by their manifests alone. Equal size is not enough: parts of equal length are compared
- * by checksum, and a file whose parts do not line up or have no checksum counts as unknown. Yields to the event loop regularly.
+ * by checksum, and a file whose parts do not line up or have no checksum counts as unknown. Yields to the event loop when `pauses` says so.
  */
-export async function compareFiles(from: readonly StoredFile[], to: readonly StoredFile[]): Promise<FilesCompared> {
-  const pauses = createPauses();
+export async function compareFiles(
+  from: readonly StoredFile[],
+  to: readonly StoredFile[],
+  pauses: Pauses = NO_PAUSES,
+): Promise<FilesCompared> {
   const before = new Map<string, StoredFile>(from.map((file) => [file.path, file]));
   const after = new Set<string>(to.map(({ path }) => path));
   const result: FilesCompared = { added: [], removed: [], changed: [], same: 0, unknown: 0, omitted: 0 };

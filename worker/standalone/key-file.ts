@@ -1,0 +1,110 @@
+import { open, readFile, stat } from "node:fs/promises";
+import { randomUUID } from "node:crypto";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { NodeSealing } from "#protocol/checkpoint/sealing.ts";
+import { fingerprintOf, unwrapCheckpointKey } from "#storage/encryption/checkpoint-key.ts";
+import { makeKeyPair, publicKeyOf } from "#storage/encryption/hpke.ts";
+import type { SealedManifest } from "#storage/encryption/open-manifest.ts";
+import { readExport, writeExport } from "#storage/encryption/seal-key-text.ts";
+import { codeOf, diskFault } from "../base/disk-fault.ts";
+import { usage } from "../command-line/verb.ts";
+import { NEW_FILE } from "../host/state-file.ts";
+
+/**
+ * The key file of a node without a hub: the wrapping key of a bucket in the form in which a hub exports it, so that a hub can
+ * import it later. The first line encrypts new checkpoints; further lines are earlier keys, which only decrypt.
+ */
+export interface KeyFile {
+  path: string;
+  /** For new checkpoints. */
+  publicKey: Omit<NodeSealing, "hideNames">;
+  /** Private keys by their ids. */
+  keys: ReadonlyMap<string, Buffer>;
+}
+
+/** More than 100 keys. */
+const MOST_BYTES = 16 * 1024;
+/** Rights of group and others. */
+const RIGHTS_OF_OTHERS = 0o077;
+
+const refuse = (path: string, detail: string): Fault => usage(`--encrypt-key ${path}`, detail);
+
+/** @throws Fault BAD_INPUT (missing, readable by others, or no key in it), READ_FAILED */
+export async function readKeyFile(path: string): Promise<KeyFile> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile() || found.size > MOST_BYTES) throw refuse(path, "it is no key file");
+    if ((found.mode & RIGHTS_OF_OTHERS) !== 0) {
+      const mode = (found.mode & 0o777).toString(8).padStart(4, "0");
+      const detail = `others than its owner may read or write it (mode ${mode}): chmod 600 it; a mounted secret of Kubernetes needs defaultMode: 0400`;
+      throw refuse(path, detail);
+    }
+    return parseKeyFile(path, await readFile(path, "utf8"));
+  } catch (error) {
+    if (isFault(error)) throw error;
+    if (codeOf(error) === "ENOENT") throw refuse(path, `there is no such file; make one: tidemark keygen ${path}`);
+    throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
+  }
+}
+
+function parseKeyFile(path: string, text: string): KeyFile {
+  const keys = new Map<string, Buffer>();
+  for (const [index, line] of text.split("\n").entries()) {
+    if (line.trim() === "" || line.startsWith("#")) continue;
+    try {
+      const { keyId, privateKey } = readExport(line);
+      keys.set(keyId, privateKey);
+    } catch (error) {
+      if (!isFault(error)) throw error;
+      throw refuse(path, `line ${index + 1}: ${error.context.detail ?? "it is no key"}`);
+    }
+  }
+  const [first] = keys;
+  if (first === undefined) throw refuse(path, `no key is in it; make one in a new file: tidemark keygen FILE`);
+  const [keyId, privateKey] = first;
+  return { path, publicKey: { keyId, publicKey: publicKeyOf(privateKey).toString("base64url") }, keys };
+}
+
+export interface MadeKey {
+  keyId: string;
+  fingerprint: string;
+}
+
+/** Makes a key in a new file that only its owner can read. @throws Fault BAD_INPUT when something is there, NO_SPACE, WRITE_FAILED */
+export async function makeKeyFile(path: string): Promise<MadeKey> {
+  const { privateKey, publicKey } = makeKeyPair();
+  const keyId = randomUUID();
+  try {
+    const handle = await open(path, NEW_FILE, 0o600);
+    try {
+      await handle.writeFile(`${writeExport(keyId, privateKey)}\n`);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") throw usage(path, "it is there already; a key is never overwritten");
+    throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });
+  }
+  return { keyId, fingerprint: fingerprintOf(publicKey.toString("base64url")) };
+}
+
+/** Returns whether a checkpoint can be decrypted. */
+export const holdsKeyOf = (file: KeyFile | null, { transform }: Pick<SealedManifest, "transform">): boolean =>
+  file?.keys.has(transform.keyId) === true;
+
+/** The keys may be the wrong ones, or none was given. */
+export function keyNeeded(file: KeyFile | null, { run, step, transform }: SealedManifest): Fault {
+  const which = `it needs the key ${transform.keyId}`;
+  const detail = file === null ? which : `${which}, which is not in ${file.path}`;
+  return new Fault("SEAL_KEY_NEEDED", { op: "unlock", subject: `step ${step} of ${run}`, detail });
+}
+
+/** Returns the key of a checkpoint. @throws Fault SEAL_KEY_NEEDED, SEAL_BROKEN */
+export function keyOfCheckpoint(file: KeyFile | null, read: SealedManifest): Buffer {
+  const { id, run, step, transform } = read;
+  const { keyId, wrapped } = transform;
+  const privateKey = file?.keys.get(keyId);
+  if (privateKey === undefined) throw keyNeeded(file, read);
+  return unwrapCheckpointKey(privateKey, wrapped, { keyId, id, run, step });
+}

@@ -1,0 +1,60 @@
+import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
+import { runName } from "#protocol/base/names.ts";
+import type { BucketCalls } from "./bucket-calls.ts";
+import { readLease } from "./writer-lease.ts";
+
+/** Another node that writes a run below the same prefix now. */
+export interface OtherWriter {
+  run: string;
+  node: string;
+}
+
+/** Finds the other nodes that write below a prefix, which need a hub sooner or later. */
+export interface OtherWriters {
+  /** As they were found last. */
+  readonly found: readonly OtherWriter[];
+  /** Looks again, unless that was done a moment ago. Faults are not told: nothing depends on it. */
+  look(): void;
+}
+
+const EVERY_MS = 60_000;
+/** A sentence names a few. */
+const MOST_LEASES = 32;
+
+/** Returns the nodes other than `nodeId` that hold a lease below the prefix. Faults: those of the store. */
+export async function findOtherWriters(
+  { calls, prefix }: { calls: BucketCalls; prefix: string },
+  nodeId: string,
+): Promise<OtherWriter[]> {
+  const folder = `${prefix}${OWN_FOLDERS.own}writers/`;
+  const found: OtherWriter[] = [];
+  let leases = 0;
+  for await (const { key } of calls.list(folder)) {
+    const run = runName.safeParse(key.slice(folder.length).replace(/\.json$/, ""));
+    if (!run.success) continue;
+    if (++leases > MOST_LEASES) break;
+    const lease = await readLease({ calls, prefix, run: run.data });
+    if (lease?.lease == null || lease.leftMs === 0 || lease.lease.node.id === nodeId) continue;
+    found.push({ run: run.data, node: lease.lease.node.name });
+  }
+  return found;
+}
+
+export function createOtherWriters(at: { calls: BucketCalls; prefix: string }, nodeId: string): OtherWriters {
+  let found: readonly OtherWriter[] = [];
+  let lookedAt = -Infinity;
+  return {
+    get found() {
+      return found;
+    },
+    look: () => {
+      const now = performance.now();
+      if (now - lookedAt < EVERY_MS) return;
+      lookedAt = now;
+      void findOtherWriters(at, nodeId).then(
+        (writers) => void (found = writers),
+        () => undefined,
+      );
+    },
+  };
+}
