@@ -1,0 +1,72 @@
+import { expect, expectSound, openSignedIn, test } from "./story.ts";
+
+/** Jobs without a node: submitted by hand, found by filters, held by a paused queue, canceled by the dozen. */
+
+test("a job is submitted, the next form is like it, a queue is paused, and jobs are canceled after their number was shown", async ({
+  page,
+  stage,
+}) => {
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/jobs`);
+  await expect(page.getByText("No jobs yet")).toBeVisible();
+  await expectSound(page);
+
+  await page.getByRole("button", { name: "Submit a job" }).click();
+  const form = page.getByRole("dialog", { name: "Submit a job" });
+  await form.getByLabel("Command").fill("python train.py --name 'open");
+  await form.getByRole("button", { name: "Submit" }).click();
+  await expect(form.getByText("A quotation mark is not closed.")).toBeVisible();
+  await form.getByLabel("Command").fill("python train.py --name 'two words'");
+  await form.getByLabel("Watched folders").fill("out");
+  await form.getByLabel("Name").fill("llama");
+  await form.getByText("The same on a command line").click();
+  await expect(form.getByLabel("job.json", { exact: true })).toContainText('"two words"');
+  await expectSound(page);
+  await form.getByRole("button", { name: "Submit" }).click();
+
+  await expect(page).toHaveURL(/\/jobs\/[0-9a-f-]{36}$/);
+  await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
+  await expect(page.getByText("No node has taken the job so far.")).toBeVisible();
+  await expect(page.getByLabel("command", { exact: true })).toContainText("python train.py --name 'two words'");
+  await expectSound(page);
+
+  const { jobs } = stage.client;
+  const many = Array.from({ length: 30 }, (_, at) => ({ queue: "night", name: `sweep-${at}`, command: "true" }));
+  await jobs.submit.mutate({ jobs: many });
+  await page.goto(`${stage.hub.url}/jobs`);
+  const list = page.getByRole("table", { name: "Jobs" });
+  await expect(list.getByRole("link", { name: "sweep-29" })).toBeVisible();
+  await page.getByRole("button", { name: "Submit a job" }).click();
+  // Like the newest job.
+  await expect(form.getByLabel("Command")).toHaveValue("true");
+  await expect(form.getByLabel("Queue")).toHaveValue("night");
+  await page.keyboard.press("Escape");
+  await expect(form).toBeHidden();
+
+  const queues = page.getByRole("table", { name: "Queues" });
+  await queues.getByRole("button", { name: "Pause queue night" }).click();
+  await expect(queues.getByText("paused")).toBeVisible();
+  await expect(queues.getByRole("button", { name: "Resume queue night" })).toBeVisible();
+
+  await queues.getByRole("button", { name: "night", exact: true }).click();
+  await expect(page).toHaveURL(/queue=night/);
+  await expect(list.getByRole("link", { name: "llama" })).toHaveCount(0);
+  await page.getByRole("searchbox", { name: "Search jobs" }).fill("sweep-1");
+  // sweep-1 and sweep-10 to sweep-19.
+  await expect(list.getByRole("row")).toHaveCount(12);
+  await page.getByRole("button", { name: "Cancel…" }).click();
+  const question = page.getByRole("dialog", { name: "Cancel 11 jobs?" });
+  await expect(question).toBeVisible();
+  await expectSound(page);
+  await question.getByRole("button", { name: "Cancel", exact: true }).click();
+  await expect(page.getByText("11 jobs are canceled.")).toBeVisible();
+  await expect(list.getByText("canceled")).toHaveCount(11);
+  const { rows } = await jobs.list.query({ states: ["waiting"], queue: "night" });
+  expect(rows).toHaveLength(19);
+
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.setViewportSize({ width: 390, height: 900 });
+  await expect(list.getByRole("link", { name: "llama" })).toBeVisible();
+  await expectSound(page);
+});
