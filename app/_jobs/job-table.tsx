@@ -7,7 +7,7 @@ import { Tag } from "../_ui/indicators/tag.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
 import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { JOB_LOOKS } from "./job-words.ts";
+import { JOB_LOOKS, whyWords } from "./job-words.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Job" },
@@ -39,15 +39,16 @@ export function JobTable({ rows }: { rows: readonly JobRow[] }) {
 
 function JobLine({ row }: { row: JobRow }) {
   const { tone, text } = JOB_LOOKS[row.state];
-  const run = visibleText(row.run);
+  const run = `run ${visibleText(row.run)}`;
+  const why = whyWords(row);
   return (
     <Row className="h-[51px]">
       <Cell className="max-w-64 max-sm:max-w-44">
         <TwoLines
           first={<RowLink href={`/jobs/${encodeURIComponent(row.id)}`}>{visibleText(row.name)}</RowLink>}
           second={
-            <span className="block truncate" title={row.reason === null ? run : visibleText(row.reason)}>
-              {row.reason === null ? `run ${run}` : visibleText(row.reason)}
+            <span className="block truncate" title={why ?? run}>
+              {why ?? run}
             </span>
           }
         />

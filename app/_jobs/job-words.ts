@@ -1,6 +1,7 @@
 import type { AttemptOutcome, JobState } from "#protocol/jobs/job-states.ts";
-import type { JobAttemptRow, JobFilter } from "#protocol/jobs/job-views.ts";
+import type { JobAttemptRow, JobFilter, JobRow } from "#protocol/jobs/job-views.ts";
 import { formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /** Words for jobs and their attempts. */
@@ -27,6 +28,10 @@ const OUTCOME_LOOKS: Readonly<Record<AttemptOutcome, JobLook>> = {
 
 export const attemptLook = ({ outcome }: Pick<JobAttemptRow, "outcome">): JobLook =>
   outcome === null ? JOB_LOOKS.running : OUTCOME_LOOKS[outcome];
+
+/** Returns why a job waits or has failed; null when its state says everything. */
+export const whyWords = ({ state, reason }: Pick<JobRow, "state" | "reason">): string | null =>
+  reason === null || state === "done" || state === "canceled" ? null : visibleText(reason);
 
 /** Filters of the page by state, in the order of their words. */
 export const JOB_FILTERS: readonly { id: string; label: string; states: readonly JobState[] }[] = [

@@ -196,7 +196,7 @@ function OtherWays({ job }: { job: JobDraft }) {
         {way === "file" ? (
           <>
             <CodeBlock label="job.json" text={asFile(job)} />
-            <CodeBlock label="command" text="tidemark jobs submit job.json" />
+            <CodeBlock label="command line" text="tidemark jobs submit job.json" />
           </>
         ) : (
           <CodeBlock label="call with curl" text={asCurl(job, window.location.origin)} />

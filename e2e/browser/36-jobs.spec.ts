@@ -13,10 +13,10 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
 
   await page.getByRole("button", { name: "Submit a job" }).click();
   const form = page.getByRole("dialog", { name: "Submit a job" });
-  await form.getByLabel("Command").fill("python train.py --name 'open");
+  await form.getByRole("textbox", { name: "Command" }).fill("python train.py --name 'open");
   await form.getByRole("button", { name: "Submit" }).click();
   await expect(form.getByText("A quotation mark is not closed.")).toBeVisible();
-  await form.getByLabel("Command").fill("python train.py --name 'two words'");
+  await form.getByRole("textbox", { name: "Command" }).fill("python train.py --name 'two words'");
   await form.getByLabel("Watched folders").fill("out");
   await form.getByLabel("Name").fill("llama");
   await form.getByText("The same on a command line").click();
@@ -38,7 +38,7 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await expect(list.getByRole("link", { name: "sweep-29" })).toBeVisible();
   await page.getByRole("button", { name: "Submit a job" }).click();
   // Like the newest job.
-  await expect(form.getByLabel("Command")).toHaveValue("true");
+  await expect(form.getByRole("textbox", { name: "Command" })).toHaveValue("true");
   await expect(form.getByLabel("Queue")).toHaveValue("night");
   await page.keyboard.press("Escape");
   await expect(form).toBeHidden();
@@ -60,12 +60,13 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await expectSound(page);
   await question.getByRole("button", { name: "Cancel", exact: true }).click();
   await expect(page.getByText("11 jobs are canceled.")).toBeVisible();
-  await expect(list.getByText("canceled")).toHaveCount(11);
+  await expect(list.getByText("canceled", { exact: true })).toHaveCount(11);
   const { rows } = await jobs.list.query({ states: ["waiting"], queue: "night" });
   expect(rows).toHaveLength(19);
 
   await page.getByRole("button", { name: "Clear" }).click();
   await page.emulateMedia({ colorScheme: "dark" });
+  await page.screenshot({ path: "test-results/jobs-dark.png", fullPage: true });
   await page.setViewportSize({ width: 390, height: 900 });
   await expect(list.getByRole("link", { name: "llama" })).toBeVisible();
   await expectSound(page);

@@ -12,7 +12,7 @@ import { AttemptsPanel } from "../../../_jobs/attempts-panel.tsx";
 import type { JobChange } from "../../../_jobs/change-jobs-dialog.tsx";
 import { writeCommand } from "../../../_jobs/command-text.ts";
 import { jobQuery } from "../../../_hub/queries/queries.ts";
-import { JOB_LOOKS } from "../../../_jobs/job-words.ts";
+import { JOB_LOOKS, whyWords } from "../../../_jobs/job-words.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
 import { Banner } from "../../../_ui/feedback/banner.tsx";
@@ -51,6 +51,7 @@ function JobBody({ job }: { job: JobDetail }) {
   const { tone, text } = JOB_LOOKS[job.state];
   const name = visibleText(job.name);
   useTitle(name);
+  const why = whyWords(job);
   const canCancel = job.state === "waiting" || job.state === "running";
   return (
     <>
@@ -74,9 +75,7 @@ function JobBody({ job }: { job: JobDetail }) {
           </>
         }
       />
-      {job.reason !== null && job.state !== "done" && (
-        <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={visibleText(job.reason)} />
-      )}
+      {why !== null && <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={why} />}
       <AttemptsPanel attempts={job.attemptRows} />
       {job.bans.length > 0 && <BansPanel bans={job.bans} />}
       <SpecPanel job={job} />
