@@ -23,6 +23,7 @@ import type { Hub } from "../core/api/hub.ts";
 import type { Signer } from "../signer/messages.ts";
 import { createInspector } from "#storage/inspect/inspector.ts";
 import { createInspections } from "../core/checkpoints/inspections.ts";
+import { createCallerTurns } from "../platform/caller-turns.ts";
 import { createKeyedLock } from "../platform/keyed-lock.ts";
 import { loadLive } from "../core/live/load.ts";
 import { refreshTotals, startTicking } from "./tick.ts";
@@ -95,6 +96,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const { db, close: closeDatabase } = await openDatabase(`file:${file}`, {
     onWrite,
     inThisThread: parts.queriesHere === true,
+    turns: createCallerTurns(),
   });
   const { keyVersion, rewrapped } = await checkMasterKey(db, signer, now());
   if (rewrapped > 0)

@@ -1,6 +1,6 @@
 import { beforeEach } from "vitest";
 import type { JobDraft } from "#protocol/jobs/job-spec.ts";
-import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
+import { JOB_POLL_MS, type AttemptExit, type TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { keepJobs } from "#server/features/jobs/keep-jobs.ts";
 import { noticeSilence } from "#server/http/tick.ts";
 import { hubForEach, test } from "./hub-for-each.ts";
@@ -74,10 +74,23 @@ export const stateOf = async (id: string): Promise<string> => (await read(id)).s
 export const outcomesOf = async (id: string): Promise<(string | null)[]> =>
   (await read(id)).attemptRows.map(({ outcome }) => outcome).toReversed();
 
-/** Lets time pass in which only `heard` reports, and runs the clock's jobs. */
-export async function pass(ms: number, heard: readonly TestNode[]): Promise<void> {
+/** Steps are far shorter than the silence of a node, because the hub's own clock runs meanwhile. */
+const STEP_MS = JOB_POLL_MS;
+
+/** Lets time pass in which only `heard` report, and runs the clock's jobs. `poll` asks about attempts, as a worker does. */
+export async function pass(ms: number, heard: readonly TestNode[], poll?: () => Promise<unknown>): Promise<void> {
+  for (let leftMs = ms; leftMs >= 0; leftMs -= STEP_MS) {
+    test.advance(Math.min(STEP_MS, leftMs));
+    for (const one of heard) await speak(one);
+    await poll?.();
+    await noticeSilence(test.hub);
+    await keepJobs(test.hub);
+    if (leftMs === 0) return;
+  }
+}
+
+/** Lets a long time pass at once. Running attempts are interrupted. */
+export async function jump(ms: number, heard: readonly TestNode[]): Promise<void> {
   test.advance(ms);
-  for (const one of heard) await speak(one);
-  await noticeSilence(test.hub);
-  await keepJobs(test.hub);
+  await pass(0, heard);
 }

@@ -73,9 +73,9 @@ async function ringDue(hub: Hub, now: number): Promise<void> {
   );
 }
 
-export async function keepJobs(hub: Hub): Promise<void> {
-  await ringDue(hub, hub.now());
+async function endLost(hub: Hub): Promise<void> {
   if (!hub.jobs.mayRun) return;
+  // An attempt that is opened while the rows are read sets it again.
   hub.jobs.mayRun = false;
   try {
     const all = await hub.db.jobAttempt.findMany({ where: { endedAt: null }, include: WATCHED });
@@ -91,3 +91,10 @@ export async function keepJobs(hub: Hub): Promise<void> {
     throw error;
   }
 }
+
+/** Does what is due. Two calls at once follow each other. */
+export const keepJobs = (hub: Hub): Promise<void> =>
+  hub.locks.run("keep jobs", async () => {
+    await ringDue(hub, hub.now());
+    await endLost(hub);
+  });
