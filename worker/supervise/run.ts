@@ -8,7 +8,7 @@ import { showFinding } from "../commands/doctor/finding.ts";
 import { readWatches } from "../capture/watch.ts";
 import { usage } from "../command-line/verb.ts";
 import { isAllSafe } from "./judge-safety.ts";
-import { RESTORE_WISHES, type RestoreWish } from "./restore-others.ts";
+import { readRestoreWish } from "./restore-others.ts";
 import { startSentinel } from "../program/group-sentinel.ts";
 import { exitCodeOf, type ProgramEnd } from "../program/program.ts";
 import { findProgram, programPlace, readProgramUser } from "../program/program-user.ts";
@@ -72,13 +72,6 @@ export async function runProgram(command: RunCommand): Promise<number> {
   }).finally(() => sentinel?.close());
   const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
   return code === 0 && !last.isSafe ? EXIT_UNSAFE : code;
-}
-
-/** Reads --restore. @throws Fault BAD_INPUT */
-function readRestoreWish(text: string | null): RestoreWish {
-  const wish = RESTORE_WISHES.find((one) => one === (text ?? "named"));
-  if (wish === undefined) throw usage(`--restore ${text}`, RESTORE_WISHES.join(", "));
-  return wish;
 }
 
 /** Implements --dry-run: reports what an agent would capture in the watched folders, and starts nothing. */

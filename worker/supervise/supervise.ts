@@ -49,6 +49,8 @@ export interface Running {
 export interface Supervised {
   /** Null when the program was not started, or was killed at the end of the grace period. */
   end: ProgramEnd | null;
+  /** Checkpoints from which the program was started last; null when it was not started. */
+  points: readonly ResumePoint[] | null;
   /** Watched folders from which nothing was captured. */
   nothingTaken: readonly NothingTaken[];
 }
@@ -65,14 +67,18 @@ export async function supervise(agent: Agent, life: Life, about: Supervision): P
   agent.signal.addEventListener("abort", () => endLate(agent, orphan, running.program));
   // Uploads do not wait for the end of the program, which may use up all the remaining time.
   life.stopping.addEventListener("abort", () => void drain(agent), { once: true });
-  const start = (points: readonly ResumePoint[]) => startBeside(agent, points, about);
+  let points: Supervised["points"] = null;
+  const start = (from: readonly ResumePoint[]) => {
+    points = from;
+    return startBeside(agent, from, about);
+  };
   const end = await keepRunning(agent, { policy, life, beginning, orphan, start });
-  if (end === null) return { end, nothingTaken: [] };
+  if (end === null) return { end, points, nothingTaken: [] };
   agent.reporter.programEnded({ code: end.code, signal: end.signal });
   await life.endCaptures(end.code === 0 ? "done" : "crashed");
   const nothingTaken = await tellNothingTaken(agent, startedAt);
   await drain(agent);
-  return { end, nothingTaken };
+  return { end, points, nothingTaken };
 }
 
 /** Starts the program with the variables of its run, and follows what it prints. */
