@@ -1,5 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { PrismaLibSql } from "@prisma/adapter-libsql";
+import type { SqlDriverAdapter } from "@prisma/driver-adapter-utils";
+import { inTurns, type Turns } from "./take-turns.ts";
 
 /**
  * Keeps one SQLite connection for the whole process. The stock client opens a new connection after every transaction and so
@@ -135,13 +137,20 @@ export function onOneConnection(
   };
 }
 
-/** Gives Prisma a connection that is already open and configured. */
+/** Gives Prisma a connection that is already open and configured. `turns`: see `take-turns`. */
 export class OneConnectionAdapter extends PrismaLibSql {
   readonly #client: SqlClient;
+  readonly #turns: Turns | null;
 
-  constructor(client: SqlClient) {
+  constructor(client: SqlClient, turns: Turns | null) {
     super({ url: ":memory:" }, { timestampFormat: "unixepoch-ms" });
     this.#client = client;
+    this.#turns = turns;
+  }
+
+  override async connect(): Promise<SqlDriverAdapter> {
+    const adapter = await super.connect();
+    return this.#turns === null ? adapter : inTurns(adapter, this.#turns);
   }
 
   override createClient(): SqlClient {

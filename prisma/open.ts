@@ -2,6 +2,7 @@ import { PrismaClient } from "./client/client.ts";
 import { connect, OneConnectionAdapter, settle, type SqlClient } from "./connection.ts";
 import { findPending, migrate, MigrationRefused, readMigrations, type Migration } from "./migrate.ts";
 import { openThreadClient } from "./thread-client.ts";
+import type { Turns } from "./take-turns.ts";
 import { upgrade } from "./upgrade.ts";
 
 export type Database = PrismaClient;
@@ -21,6 +22,8 @@ export interface OpenOptions {
   inThisThread?: boolean;
   /** Receives the duration (ms) of each write or transaction. */
   onWrite?: (tookMs: number) => void;
+  /** Decides whose statement is next. Absent: in order of arrival. */
+  turns?: Turns;
 }
 
 /** Runs before close: closing the file would checkpoint the log only when the handle is garbage-collected. */
@@ -29,8 +32,9 @@ const FOLD_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
 /** Returns a Prisma client after `ready`; closes the connection when `ready` fails. `close` first runs the statements `last`. */
 async function openOn(
   client: SqlClient,
-  { ready, last, ended }: { ready: () => Promise<unknown>; last: readonly string[]; ended?: Promise<void> },
+  about: { ready: () => Promise<unknown>; last: readonly string[]; ended?: Promise<void>; turns?: Turns },
 ): Promise<OpenedDatabase> {
+  const { ready, last, ended, turns = null } = about;
   try {
     await ready();
   } catch (error) {
@@ -39,7 +43,7 @@ async function openOn(
     throw error;
   }
   const db = new PrismaClient({
-    adapter: new OneConnectionAdapter(client),
+    adapter: new OneConnectionAdapter(client, turns),
     transactionOptions: { maxWait: 15_000, timeout: 30_000 },
   });
   await db.$connect();
@@ -61,13 +65,18 @@ async function openOn(
  */
 export async function openDatabase(
   url: string,
-  { migrations, inThisThread = false, onWrite }: OpenOptions = {},
+  { migrations, inThisThread = false, onWrite, turns }: OpenOptions = {},
 ): Promise<OpenedDatabase> {
   const file = url.startsWith("file:") ? url.slice("file:".length) : null;
   const thread = file === null || inThisThread ? null : openThreadClient(url);
   const client = await (thread === null ? connect(url, onWrite) : settle(thread.client, onWrite));
   const ready = async () => upgrade(client, file, migrations ?? (await readMigrations()));
-  return openOn(client, { ready, last: [FOLD_LOG], ...(thread !== null && { ended: thread.ended }) });
+  return openOn(client, {
+    ready,
+    last: [FOLD_LOG],
+    ...(thread !== null && { ended: thread.ended }),
+    ...(turns !== undefined && { turns }),
+  });
 }
 
 /**

@@ -4,6 +4,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { readToken } from "../core/accounts/api-tokens/read-token.ts";
 import { noteRefusal } from "../core/accounts/auth/refusals.ts";
 import { readSession, secretInCookie } from "../core/accounts/auth/session.ts";
+import { asCaller } from "../platform/caller-turns.ts";
 import type { HubSettings } from "../platform/env.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { readNodeCredential } from "../core/nodes/read-credential.ts";
@@ -92,10 +93,11 @@ async function callerOf(hub: Hub, request: IncomingMessage): Promise<{ caller: C
 
 export async function createContext(hub: Hub, request: IncomingMessage, response: ServerResponse): Promise<Context> {
   const origin = originOf(request, hub.settings);
+  const address = addressOf(request, hub.settings);
   return {
     hub,
-    ...(await callerOf(hub, request)),
-    address: addressOf(request, hub.settings),
+    ...(await asCaller(`at ${address}`, () => callerOf(hub, request))),
+    address,
     agent: headerOf(request, "user-agent") ?? "",
     origin,
     crossSite: crossSiteFault(request, origin),

@@ -8,6 +8,7 @@ import { addDefaultRules } from "../features/alerts/default-rules.ts";
 import { startAlerting } from "../features/alerts/keep-alerting.ts";
 import { createFirstAccount } from "../core/accounts/auth/create-first-account.ts";
 import { createJobBoard } from "../core/live/job-board.ts";
+import { createJobMemory } from "../core/live/job-memory.ts";
 import { startBucketJobs } from "../features/bucket-browser/run-jobs.ts";
 import { createSetupCode } from "../core/accounts/auth/setup-code.ts";
 import { createThrottle } from "#server/platform/throttle.ts";
@@ -22,6 +23,7 @@ import type { Hub } from "../core/api/hub.ts";
 import type { Signer } from "../signer/messages.ts";
 import { createInspector } from "#storage/inspect/inspector.ts";
 import { createInspections } from "../core/checkpoints/inspections.ts";
+import { createCallerTurns } from "../platform/caller-turns.ts";
 import { createKeyedLock } from "../platform/keyed-lock.ts";
 import { loadLive } from "../core/live/load.ts";
 import { refreshTotals, startTicking } from "./tick.ts";
@@ -94,6 +96,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const { db, close: closeDatabase } = await openDatabase(`file:${file}`, {
     onWrite,
     inThisThread: parts.queriesHere === true,
+    turns: createCallerTurns(),
   });
   const { keyVersion, rewrapped } = await checkMasterKey(db, signer, now());
   if (rewrapped > 0)
@@ -122,6 +125,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     locks: createKeyedLock(),
     upkeep: createUpkeepState(),
     bucketJobs: createJobBoard(),
+    jobs: createJobMemory(),
     inspections: createInspections(),
     inspector: createInspector(),
     inspecting: createFairQueue(INSPECTING),

@@ -1,3 +1,5 @@
+import { createPauses } from "./pauses.ts";
+
 /**
  * Writes JSON as `JSON.stringify` does, in pieces of a few hundred rows. One call for an answer of ten megabytes would block
  * the event loop for a tenth of a second. A small value comes in one piece. The input is plain values, with long lists at
@@ -46,6 +48,17 @@ function* piecesOfObject(value: object, depth: number): Generator<string> {
     separator = ",";
   }
   yield separator === "{" ? "{}" : "}";
+}
+
+/** Returns the JSON text of a value of any size, written in slices. */
+export async function writeJson(value: unknown): Promise<string> {
+  const pauses = createPauses();
+  const pieces: string[] = [];
+  for (const piece of jsonPieces(value)) {
+    pieces.push(piece);
+    if (pauses.isDue()) await pauses.take();
+  }
+  return pieces.join("");
 }
 
 /** Yields the JSON text of a value piece by piece; a value that JSON cannot represent becomes `null`. */

@@ -5,6 +5,7 @@ import { isDiskFull } from "#prisma/is-disk-full.ts";
 import { hasRole, type Role } from "#protocol/wire/requests.ts";
 import type { Hub } from "./hub.ts";
 import type { Caller } from "./caller.ts";
+import { asCaller } from "../../platform/caller-turns.ts";
 import { faultDataOf, trpcError } from "./trpc-error.ts";
 
 /**
@@ -73,6 +74,20 @@ function allow(meta: Meta | undefined, context: Pick<Context, "caller" | "refusa
   if (!hasRole(caller.person.role, who)) throw new Fault("ROLE_REQUIRED", { detail: `it needs the role ${who}` });
 }
 
+/** Returns the name by which this caller takes turns at the database. Callers without credentials are told apart by network. */
+function callerName({ caller, address }: Pick<Context, "caller" | "address">): string {
+  switch (caller.kind) {
+    case "person":
+      return `person ${caller.person.id}`;
+    case "token":
+      return `token ${caller.tokenId}`;
+    case "node":
+      return `node ${caller.nodeId}`;
+    case "nobody":
+      return `at ${address}`;
+  }
+}
+
 /** Rate limit for failed calls of procedures that are open to everybody, by network. Successful calls are not counted. */
 const OPEN_CALLS = { atOnce: 60, perSecond: 2 } as const;
 
@@ -88,7 +103,7 @@ const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
     throw isFault(error) ? trpcError(error) : error;
   }
   const leave = ctx.hub.loop.enter(path);
-  const result = await next().finally(leave);
+  const result = await asCaller(callerName(ctx), next).finally(leave);
   if (result.ok) giveBack?.();
   if (result.ok) return result;
   const { cause } = result.error;

@@ -1,6 +1,7 @@
 import { PutObjectCommand } from "@aws-sdk/client-s3";
 import { describe, expect, it } from "vitest";
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName } from "#protocol/base/names.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
 import type { Verdict } from "#protocol/recognition/recognise.ts";
@@ -166,6 +167,26 @@ describe("what another tool left", () => {
       message: expect.stringContaining("control characters"),
     });
     expect(await test.hub.db.adoption.count()).toBe(0);
+  });
+});
+
+describe("a checkpoint of so many files that its manifest is checked in a thread", () => {
+  const place = "many/checkpoint-4/";
+  const nameOf = (index: number) => `${"deep/".repeat(20)}part-${index}.bin`;
+
+  it("is registered whole, and one name that is no file's is named", async () => {
+    await copy(real, TRAINER, place);
+    const parts = Array.from({ length: 1_000 }, (_, index) => index);
+    await forEachOf(parts, 16, (index) => put(place + nameOf(index), "x"));
+    await put(`${place}a\u0007b`, "a bell");
+    await expect(adopt(place)).rejects.toMatchObject({
+      message: expect.stringMatching(/^a\\u0007b: .*control characters/),
+    });
+    const { client, access } = await test.hub.stores.open(profileId);
+    await deleteObject(client, { bucket: access.bucket, key: `${place}a\u0007b` });
+    const view = await viewOf((await adopt(place)).checkpointId);
+    expect(view.fileCount).toBeGreaterThan(parts.length);
+    expect(view.files.find(({ path }) => path === nameOf(0))?.sizeBytes).toBe(1);
   });
 });
 

@@ -55,8 +55,8 @@ export async function adopt(
     await assertReadable(store, { objects, signal });
     const id = newId();
     const attempt = attemptId.parse(newId().replaceAll("-", "").slice(0, 20));
-    const manifest = makeManifest({ input, store, objects, judged, id, attempt, now: hub.now() });
-    await record(context, { store, manifest });
+    const made = await makeManifest({ input, store, objects, judged, id, attempt, now: hub.now() });
+    await record(context, { store, ...made });
     const subject = `${store.access.bucket}/${place} as step ${step} of ${run}`;
     await audit(hub, context.caller, { action: "adopt checkpoint", subject, subjectId: id });
     return { checkpointId: id };
@@ -94,10 +94,9 @@ async function knownAdoption(hub: Hub, { profileId, place, run, step }: z.infer<
 
 async function record(
   { hub, caller }: Context,
-  { store, manifest }: { store: OpenStore; manifest: AdoptedManifest },
+  { store, manifest, text }: { store: OpenStore; manifest: AdoptedManifest; text: string },
 ): Promise<void> {
   const { run } = manifest;
-  const text = JSON.stringify(manifest);
   const key = await writeManifest(store, manifest, { bucket: store.access.bucket, prefix: store.prefix, text });
   const now = hub.now();
   const doubt = await openDoubt(hub);

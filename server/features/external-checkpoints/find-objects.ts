@@ -9,6 +9,7 @@ import {
   noUnreadable,
   type Unreadable,
 } from "#server/core/profiles/count-unreadable.ts";
+import { createPauses } from "#server/platform/pauses.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
 
@@ -41,7 +42,9 @@ export async function findObjects(
       throw refuse(place, `at least ${MOST_UNREADABLE} names that begin with this one are not valid UTF-8`);
   }
   const isWhole = kind === "folder" && all.some(({ key }) => isOrbaxFolder(key.slice(place.length)));
+  const pauses = createPauses();
   for (const object of all) {
+    if (pauses.isDue()) await pauses.take();
     if (!belongs(object.key, { place, kind, isWhole })) continue;
     if (prefixes.some(({ prefix }) => isOwnKey(prefix, object.key)))
       throw refuse(place, "Tidemark wrote it itself; rebuild the hub's record to have it back");

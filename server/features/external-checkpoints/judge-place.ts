@@ -2,6 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { RecognisedStep } from "#protocol/recognition/recognise.ts";
 import type { ListedObject } from "#storage/s3/listing.ts";
 import { createRecogniser } from "#storage/detect/recognise.ts";
+import { createPauses } from "#server/platform/pauses.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { readWanted } from "#server/core/checkpoints/external/recognise-bucket.ts";
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
@@ -16,7 +17,11 @@ export async function judgePlace(
 ): Promise<RecognisedStep> {
   const { store, place, objects, signal } = about;
   const recogniser = createRecogniser(null);
-  for (const object of objects) recogniser.add(object);
+  const pauses = createPauses();
+  for (const object of objects) {
+    if (pauses.isDue()) await pauses.take();
+    recogniser.add(object);
+  }
   await readWanted(hub, { recogniser, store, signal, warnings: [] });
   const judged = recogniser
     .end()

@@ -1,4 +1,6 @@
 import { randomUUID } from "node:crypto";
+import { PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { dataKey } from "#protocol/checkpoint/keys.ts";
 import { attemptId, filePath, runName } from "#protocol/base/names.ts";
 import { packPath } from "#protocol/checkpoint/packing.ts";
@@ -7,9 +9,31 @@ import type { Stage } from "../../../stage/open-stage.ts";
 import { manifestOf, putOf, type RogueNode, send, signOne, type Staged } from "../../../stage/rogue-node.ts";
 import type { Call } from "./hold-inputs.ts";
 
-/** Stages a checkpoint of as many files as are allowed: one byte each, all in one pack. */
+/** Stages checkpoints of as many files as are allowed, one byte each: one of a node, and one that another tool left. */
 
 const FILES = 50_000;
+
+/** Puts the objects of a checkpoint that another tool left, and returns the call that registers it. */
+export async function stageManyForeign(stage: Stage): Promise<Call> {
+  const { endpoint, accessKey, secretKey, bucket } = stage.store;
+  const client = new S3Client({
+    endpoint,
+    region: "us-east-1",
+    credentials: { accessKeyId: accessKey, secretAccessKey: secretKey },
+    forcePathStyle: true,
+  });
+  const place = "foreign/checkpoint-4/";
+  const names = Array.from({ length: FILES - 2 }, (_, index) => `layer-${index % 100}/part-${index}.bin`);
+  await forEachOf([...names, "trainer_state.json", "model.safetensors"], 32, async (name) => {
+    await client.send(
+      new PutObjectCommand({ Bucket: bucket, Key: place + name, Body: name.endsWith(".json") ? "{}" : "x" }),
+    );
+  });
+  client.destroy();
+  const verdict = "assumed complete";
+  const input = { profileId: stage.profileId, run: "foreign", place, kind: "folder", step: 4, verdict };
+  return { path: "adoptions.adopt", type: "mutation", as: "admin", input };
+}
 
 export interface ManyFiles {
   checkpointId: string;

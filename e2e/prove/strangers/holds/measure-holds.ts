@@ -9,7 +9,7 @@ import { readProcedures } from "../fuzz-router.ts";
 import { fillLarge } from "./fill-large.ts";
 import { type Call, callFor } from "./hold-inputs.ts";
 import type { Held } from "./hold-probe.ts";
-import { stageManyFiles } from "./many-files.ts";
+import { stageManyFiles, stageManyForeign } from "./many-files.ts";
 
 /**
  * Calls every procedure of a hub of ten thousand nodes and measures how long each blocks the event loop. The minimum of
@@ -82,6 +82,22 @@ async function measure({ stage, prober, headersOf }: Asking, call: Call, tries =
   return best;
 }
 
+/** Measures the registration of a checkpoint of another tool, which is released again before each further try. */
+async function measureAdoption(asking: Asking): Promise<Measured> {
+  const { client } = asking.stage;
+  const call = await stageManyForeign(asking.stage);
+  let best: Measured | null = null;
+  for (let attempt = 0; attempt < TRIES; attempt++) {
+    const one = await measure(asking, call, 1);
+    if (one.status !== 200) return one;
+    if (best === null || one.workedMs < best.workedMs) best = one;
+    const { rows } = await client.checkpoints.list.query({ run: "foreign" });
+    for (const { id } of rows) await client.adoptions.release.mutate({ id });
+  }
+  if (best === null) throw new Error("nothing was asked");
+  return best;
+}
+
 async function measureText({ stage, prober }: Asking, path: string): Promise<Measured> {
   let best: Measured | null = null;
   for (let attempt = 0; attempt < TRIES; attempt++) {
@@ -118,6 +134,7 @@ export async function measureHolds(
     measured.push(await measure(asking, many.announce));
     measured.push(await measure(asking, await many.commit()));
   }
+  measured.push(await measureAdoption(asking));
   const [manyFiles = "", manyFilesToo = ""] = checkpoints;
   const known = { profileId: stage.profileId, manyFiles, manyFilesToo, now: Date.now() };
   for (const procedure of readProcedures()) {

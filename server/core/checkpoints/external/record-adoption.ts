@@ -2,6 +2,8 @@ import type { AdoptedManifest } from "#protocol/checkpoint/adopted.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { weighObjects } from "../manifest/weigh-objects.ts";
 import type { OpenStore } from "../../api/ports/stores.ts";
+import { writeJson } from "#server/platform/json-pieces.ts";
+import { mapInSlices } from "#server/platform/pauses.ts";
 import { ensureForeignNode } from "#server/core/live/foreign-node.ts";
 
 interface Adopted {
@@ -22,7 +24,7 @@ export async function recordAdoption(tx: Transaction, adopted: Adopted): Promise
   const { id, run, attempt, origin } = manifest;
   const at = new Date(now);
   const nodeId = await ensureForeignNode(tx, { profileId: store.profileId, now });
-  const files = JSON.stringify(manifest.files.map(({ path, sizeBytes }) => ({ path, sizeBytes })));
+  const files = await writeJson(await mapInSlices(manifest.files, ({ path, sizeBytes }) => ({ path, sizeBytes })));
   await tx.checkpoint.create({
     data: {
       id,

@@ -1,0 +1,36 @@
+import type { Hub } from "#server/core/api/hub.ts";
+import { newestComplete } from "#server/core/runs/newest.ts";
+import { announceEnd, settleEnd } from "./settle-end.ts";
+
+/** Why the hub ends an attempt. */
+export type HubEnd = { kind: "interrupted"; why: string } | { kind: "stopped"; limit: "longest" | "no-progress" };
+
+const numberOf = (step: bigint | null): number | null => (step === null ? null : Number(step));
+
+/**
+ * Ends an attempt by the hub's own decision, unless it is over. Its steps are those of the node's last report and of the newest
+ * complete checkpoint. Returns whether it was open.
+ */
+export async function endByHub(
+  hub: Hub,
+  { jobId, attempt }: { jobId: string; attempt: number },
+  end: HubEnd,
+): Promise<boolean> {
+  const ended = await hub.db.$transaction(async (tx) => {
+    const open = await tx.jobAttempt.findUnique({
+      where: { jobId_attempt: { jobId, attempt } },
+      include: { job: true },
+    });
+    if (open === null || open.endedAt !== null) return null;
+    const newest = await newestComplete(tx, open.job.run);
+    const said = hub.live.nodes.get(open.nodeId)?.report?.runs.find(({ run }) => run === open.job.run);
+    const fromStep = numberOf(open.fromStep);
+    const safeStep = numberOf(newest?.step ?? null);
+    const toStep = said?.trainedStep ?? said?.localStep ?? safeStep;
+    const event = await settleEnd(tx, { hub, open }, { end: { ...end, fromStep, safeStep }, toStep, by: "hub" });
+    return { open, event };
+  });
+  if (ended === null) return false;
+  await announceEnd(hub, ended.open, ended.event);
+  return true;
+}

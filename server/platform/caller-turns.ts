@@ -1,0 +1,18 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+import type { Turns } from "#prisma/take-turns.ts";
+import { createFairQueue } from "./fair-queue.ts";
+
+/** Lets callers of the hub take turns at its database. What the hub does by itself is one caller. */
+
+const callers = new AsyncLocalStorage<string>();
+const THE_HUB = "";
+const UNLIMITED = { waiting: Infinity, waitingEach: Infinity };
+
+/** Runs `work` as this caller, with everything that it starts. */
+export const asCaller = <T>(caller: string, work: () => T): T => callers.run(caller, work);
+
+/** Returns turns by the caller of `asCaller`; each caller's work keeps its order. */
+export function createCallerTurns(): Turns {
+  const queue = createFairQueue({ atOnce: 1, atOnceEach: 1, ...UNLIMITED });
+  return { run: (work) => queue.run(callers.getStore() ?? THE_HUB, work) };
+}
