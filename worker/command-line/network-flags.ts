@@ -2,7 +2,7 @@ import { KEYED, STANDALONE } from "./command-groups.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 
 /** Commands that open connections. */
-const CONNECTING = [...STANDALONE, ...KEYED, "runs"] as const;
+const CONNECTING = [...STANDALONE, "work", "jobs", ...KEYED, "runs"] as const;
 
 /** Flags about proxies and certificate authorities; part of `FLAGS`. */
 export const NETWORK_FLAGS = {
