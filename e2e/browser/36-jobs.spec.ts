@@ -1,6 +1,12 @@
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../stage/start-process.ts";
 import { expect, expectSound, openSignedIn, test } from "./story.ts";
 
-/** Jobs without a node: submitted by hand, found by filters, held by a paused queue, canceled by the dozen. */
+/**
+ * Jobs by hand: submitted, found by filters, held by a paused queue and canceled by the dozen without a node; and one that is
+ * trained by two nodes, because the first is killed.
+ */
 
 test("a job is submitted, the next form is like it, a queue is paused, and jobs are canceled after their number was shown", async ({
   page,
@@ -70,4 +76,56 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await page.setViewportSize({ width: 390, height: 900 });
   await expect(list.getByRole("link", { name: "llama" })).toBeVisible();
   await expectSound(page);
+});
+
+test("a job is watched while it trains; its node is killed, and it goes on at another from the safe step", async ({
+  page,
+  stage,
+}) => {
+  const workFolder = (node: string): string => join(stage.dir, "nodes", node, "jobs");
+  const start = (name: string) =>
+    stage.startNode({ name, queue: "default", flags: ["--work-folder", workFolder(name)] });
+  const held = join(stage.dir, "held");
+  writeFileSync(held, "");
+  const program = join(ROOT, "e2e/stage/training-program.ts");
+  // The program stops after its next step while `ckpt/hold` is there.
+  const training = `mkdir -p ckpt; test -e ${held} && touch ckpt/hold; exec ${process.execPath} ${program} "$PWD/ckpt" 3`;
+  const one = await start("one");
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/jobs?do=submit`);
+  const form = page.getByRole("dialog", { name: "Submit a job" });
+  await form.getByRole("textbox", { name: "Command" }).fill(`sh -c '${training}'`);
+  await form.getByLabel("Watched folders").fill("ckpt");
+  await form.getByLabel("Name").fill("llama");
+  await form.getByRole("button", { name: "Submit" }).click();
+
+  await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
+  const attempts = page.getByRole("table", { name: "Attempts" });
+  const first = attempts.getByRole("row").filter({ hasText: "epoch 1" });
+  await expect(first.getByText("running")).toBeVisible();
+  await expect(first.getByText("safe up to 10")).toBeVisible();
+  await expectSound(page);
+
+  await one.stop("SIGKILL");
+  const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  await expect(first.getByText("interrupted")).toBeVisible();
+  await start("two");
+  const second = attempts.getByRole("row").filter({ hasText: "epoch 2" });
+  await expect(second.getByText("from 10")).toBeVisible();
+  const hold = join(workFolder("two"), id, "ckpt/hold");
+  await expect.poll(() => existsSync(hold)).toBe(true);
+  rmSync(held);
+  rmSync(hold);
+  await expect(second.getByText("completed")).toBeVisible();
+  await expect(second.getByText("from 10 to 40, safe up to 40")).toBeVisible();
+  await expect(page.getByText("done", { exact: true })).toBeVisible();
+  await expectSound(page);
+  await page.screenshot({ path: "test-results/job-light.png", fullPage: true });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.setViewportSize({ width: 390, height: 900 });
+  await expectSound(page);
+  await page.screenshot({ path: "test-results/job-narrow.png", fullPage: true });
+
+  await page.getByRole("link", { name: "Checkpoints" }).click();
+  await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
 });

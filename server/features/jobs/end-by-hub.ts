@@ -1,11 +1,9 @@
 import type { Hub } from "#server/core/api/hub.ts";
-import { newestComplete } from "#server/core/runs/newest.ts";
 import { announceEnd, settleEnd } from "./settle-end.ts";
+import { stepsNow } from "./steps-now.ts";
 
 /** Why the hub ends an attempt. */
 export type HubEnd = { kind: "interrupted"; why: string } | { kind: "stopped"; limit: "longest" | "no-progress" };
-
-const numberOf = (step: bigint | null): number | null => (step === null ? null : Number(step));
 
 /**
  * Ends an attempt by the hub's own decision, unless it is over. Its steps are those of the node's last report and of the newest
@@ -22,11 +20,8 @@ export async function endByHub(
       include: { job: true },
     });
     if (open === null || open.endedAt !== null) return null;
-    const newest = await newestComplete(tx, open.job.run);
-    const said = hub.live.nodes.get(open.nodeId)?.report?.runs.find(({ run }) => run === open.job.run);
-    const fromStep = numberOf(open.fromStep);
-    const safeStep = numberOf(newest?.step ?? null);
-    const toStep = said?.trainedStep ?? said?.localStep ?? safeStep;
+    const fromStep = open.fromStep === null ? null : Number(open.fromStep);
+    const { toStep, safeStep } = await stepsNow(hub, tx, { nodeId: open.nodeId, run: open.job.run });
     const settled = await settleEnd(tx, { hub, open }, { end: { ...end, fromStep, safeStep }, toStep, by: "hub" });
     return { open, settled };
   });

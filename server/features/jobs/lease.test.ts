@@ -53,6 +53,16 @@ describe("the node that is handed a job", () => {
     expect((await read(id)).attemptRows[0]).toMatchObject({ fromStep: 100, epoch: after.epoch, outcome: null });
   });
 
+  it("is shown with the steps that it reported and that are safe, while it works", async () => {
+    const [id = ""] = await submit({ run });
+    const job = await take(first);
+    expect((await read(id)).attemptRows[0]).toMatchObject({ fromStep: null, toStep: null, safeStep: null });
+    await makeSafe(test.hub, first, { epoch: job.epoch, step: 100 });
+    expect((await read(id)).attemptRows[0]).toMatchObject({ fromStep: null, toStep: 100, safeStep: 100 });
+    await end(first, job, FAILED);
+    expect((await read(id)).attemptRows[0]).toMatchObject({ outcome: "failed", toStep: null, safeStep: null });
+  });
+
   it("goes on with its epoch when its program claims the run", async () => {
     await submit({ run });
     const { epoch } = await take(first);

@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { JobDetail, JobRow, listJobsInput } from "#protocol/jobs/job-views.ts";
+import type { JobAttemptRow, JobDetail, JobRow, listJobsInput } from "#protocol/jobs/job-views.ts";
 import { hasRole } from "#protocol/wire/requests.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { Hub } from "#server/core/api/hub.ts";
@@ -8,6 +8,7 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { whereOf } from "./job-filter.ts";
 import { attemptRowOf, jobRowOf } from "./job-row.ts";
 import { readSpec } from "./read-spec.ts";
+import { stepsNow } from "./steps-now.ts";
 
 const MOST_ATTEMPTS = 200;
 const MOST_BANS = 200;
@@ -47,11 +48,16 @@ export async function readJob(
   if (job === null) throw new Fault("NOT_FOUND", { subject: "this job" });
   const spec = readSpec(job);
   const names = Object.keys(spec.environment);
+  const attempts: JobAttemptRow[] = [];
+  for (const row of job.attemptRows) {
+    const steps = row.endedAt === null ? await stepsNow(hub, hub.db, { nodeId: row.nodeId, run: job.run }) : {};
+    attempts.push({ ...attemptRowOf(hub, row), ...steps });
+  }
   const isTrusted = hasRole(caller.person.role, "operator");
   return {
     ...jobRowOf(hub, job),
     spec: isTrusted ? spec : { ...spec, environment: Object.fromEntries(names.map((name) => [name, ""])) },
-    attemptRows: job.attemptRows.map((row) => attemptRowOf(hub, row)),
+    attemptRows: attempts,
     bans: job.bans.map(({ node, until, reason }) => ({ node, until: until.getTime(), reason })),
   };
 }
