@@ -103,7 +103,7 @@ test("a job is watched while it trains; its node is killed, and it goes on at an
   const attempts = page.getByRole("table", { name: "Attempts" });
   const first = attempts.getByRole("row").filter({ hasText: "epoch 1" });
   await expect(first.getByText("running")).toBeVisible();
-  await expect(first.getByText("safe up to 10")).toBeVisible();
+  await expect(first.getByText("from the beginning to 10, safe up to 10", { exact: true })).toBeVisible();
   await expectSound(page);
 
   await one.stop("SIGKILL");
@@ -111,13 +111,13 @@ test("a job is watched while it trains; its node is killed, and it goes on at an
   await expect(first.getByText("interrupted")).toBeVisible();
   await start("two");
   const second = attempts.getByRole("row").filter({ hasText: "epoch 2" });
-  await expect(second.getByText("from 10")).toBeVisible();
+  await expect(second.getByText("from 10 to 20", { exact: false }).last()).toBeVisible();
   const hold = join(workFolder("two"), id, "ckpt/hold");
   await expect.poll(() => existsSync(hold)).toBe(true);
   rmSync(held);
   rmSync(hold);
   await expect(second.getByText("completed")).toBeVisible();
-  await expect(second.getByText("from 10 to 40, safe up to 40")).toBeVisible();
+  await expect(second.getByText("from 10 to 40, safe up to 40", { exact: true })).toBeVisible();
   await expect(page.getByText("done", { exact: true })).toBeVisible();
   await expectSound(page);
   await page.screenshot({ path: "test-results/job-light.png", fullPage: true });
