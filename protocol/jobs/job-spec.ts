@@ -37,7 +37,6 @@ export const jobNeeds = z.object({
   /** Labels that the node must have with these values. */
   labels: jobLabels.default({}),
 });
-export type JobNeeds = z.infer<typeof jobNeeds>;
 
 const exitCodes = z.array(z.number().int().min(1).max(255)).max(255).default([]);
 const LONGEST_SECONDS = 366 * 86_400;

@@ -45,9 +45,6 @@ export const jobStatesBefore = (to: JobState, by: JobMover): JobState[] => [
   ...new Set(JOB_MOVES.filter((move) => move.to === to && move.by === by).map(({ from }) => from)),
 ];
 
-/** Returns whether no report of a node changes the job any more. */
-export const isJobOver = (state: JobState): boolean => state !== "waiting" && state !== "running";
-
 /**
  * Outcomes of attempts. `interrupted`: the node vanished, stopped, started again or lost the run; never counted as a failure.
  */

@@ -122,6 +122,14 @@ export async function refreshTotals(hub: Hub): Promise<void> {
     hub.live.mayHaveCommands.add(nodeId);
   }
   hub.live.openCommands = new Map(["sent", "accepted"].map((state) => [state, counts.get(state) ?? 0]));
+  const jobs = await hub.db.job.groupBy({
+    by: ["state"],
+    where: { state: { in: ["waiting", "running"] } },
+    _count: true,
+  });
+  hub.live.openJobs = new Map(
+    ["waiting", "running"].map((state) => [state, jobs.find((one) => one.state === state)?._count ?? 0]),
+  );
   if (JSON.stringify(totals) === JSON.stringify(hub.live.totals)) return;
   hub.live.totals = totals;
   hub.live.touch();

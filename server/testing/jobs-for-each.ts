@@ -1,6 +1,6 @@
 import { beforeEach } from "vitest";
 import type { JobDraft } from "#protocol/jobs/job-spec.ts";
-import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
+import { JOB_POLL_MS, type AttemptExit, type TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { keepJobs } from "#server/features/jobs/keep-jobs.ts";
 import { noticeSilence } from "#server/http/tick.ts";
 import { hubForEach, test } from "./hub-for-each.ts";
@@ -75,7 +75,7 @@ export const outcomesOf = async (id: string): Promise<(string | null)[]> =>
   (await read(id)).attemptRows.map(({ outcome }) => outcome).toReversed();
 
 /** Steps are far shorter than the silence of a node, because the hub's own clock runs meanwhile. */
-const STEP_MS = 15_000;
+const STEP_MS = JOB_POLL_MS;
 
 /** Lets time pass in which only `heard` report, and runs the clock's jobs. `poll` asks about attempts, as a worker does. */
 export async function pass(ms: number, heard: readonly TestNode[], poll?: () => Promise<unknown>): Promise<void> {

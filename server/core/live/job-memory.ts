@@ -33,17 +33,17 @@ export const createJobMemory = (): JobMemory => ({
   dueThrough: 0,
 });
 
-/** Calls `use` with the memory of a queue, which exists as long as a call uses it. */
+/** Calls `work` with the memory of a queue, which exists as long as a call uses it. */
 export async function withQueue<T>(
   { queues }: JobMemory,
   name: string,
-  use: (queue: QueueMemory) => Promise<T>,
+  work: (queue: QueueMemory) => Promise<T>,
 ): Promise<T> {
   const queue = queues.get(name) ?? { users: 0, signal: createSignal(), version: 0, emptyAt: null };
   queues.set(name, queue);
   queue.users++;
   try {
-    return await use(queue);
+    return await work(queue);
   } finally {
     queue.users--;
     if (queue.users === 0) queues.delete(name);

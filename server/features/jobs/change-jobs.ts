@@ -7,6 +7,7 @@ import { formatCount } from "#protocol/base/units.ts";
 import { audit } from "#server/core/api/audit.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { Context } from "#server/core/api/trpc.ts";
+import { countUp } from "#server/platform/counters.ts";
 import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
 import { whereOf } from "./job-filter.ts";
 import { ringForRuns } from "./settle-end.ts";
@@ -78,6 +79,7 @@ async function changeJobs(context: Caller, { which, dryRun }: Input, change: Cha
     { timeout: 60_000 },
   );
   if (event !== null) {
+    if (change === CANCEL) countUp(hub.counters.jobAttempts, "canceled", counts.running);
     emit(hub, event, ["jobs"]);
     await ringForRuns(hub, jobs);
   }

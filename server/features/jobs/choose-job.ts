@@ -23,7 +23,9 @@ interface Row extends Candidate {
   needLabels: string;
 }
 
-const PAGE = 100;
+/** Rows of the first look, and of the next ones: most nodes can take one of the first jobs. */
+const FIRST_PAGE = 100;
+const NEXT_PAGE = 5_000;
 
 /** Returns whether a node has the labels that a job needs. */
 function hasLabels(node: LiveNode, text: string): boolean {
@@ -46,7 +48,7 @@ export async function chooseJob(hub: Hub, node: LiveNode, offer: Offer): Promise
   const way = { nodeId: node.id, profileId: node.profileId, direction: "upload" as const };
   const uplink = expectedRate(hub, way)?.bytesPerSecond ?? Number.MAX_SAFE_INTEGER;
   let after = { rank: Number.MIN_SAFE_INTEGER, seq: 0 };
-  for (;;) {
+  for (let page = FIRST_PAGE; ; page = NEXT_PAGE) {
     const rows = await hub.db.$queryRaw<Row[]>`
       SELECT j."id", j."run", j."seq", j."rank", j."needLabels" FROM "Job" j
       WHERE j."queue" = ${queue} AND j."state" = 'waiting' AND (j."rank", j."seq") > (${after.rank}, ${after.seq})
@@ -56,11 +58,11 @@ export async function chooseJob(hub: Hub, node: LiveNode, offer: Offer): Promise
         AND NOT EXISTS (SELECT 1 FROM "Job" o WHERE o."run" = j."run" AND o."state" = 'running')
         AND NOT EXISTS (SELECT 1 FROM "Run" r WHERE r."name" = j."run" AND r."profileId" <> ${node.profileId}
           AND NOT EXISTS (SELECT 1 FROM "RunHome" h WHERE h."run" = r."name" AND h."profileId" = ${node.profileId}))
-      ORDER BY j."rank", j."seq" LIMIT ${PAGE}`;
+      ORDER BY j."rank", j."seq" LIMIT ${page}`;
     const found = rows.find((row) => fits(node, row));
     if (found !== undefined) return { id: found.id, run: found.run };
     const last = rows.at(-1);
-    if (last === undefined || rows.length < PAGE) return null;
+    if (last === undefined || rows.length < page) return null;
     after = { rank: Number(last.rank), seq: Number(last.seq) };
   }
 }

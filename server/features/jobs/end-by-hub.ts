@@ -27,10 +27,10 @@ export async function endByHub(
     const fromStep = numberOf(open.fromStep);
     const safeStep = numberOf(newest?.step ?? null);
     const toStep = said?.trainedStep ?? said?.localStep ?? safeStep;
-    const event = await settleEnd(tx, { hub, open }, { end: { ...end, fromStep, safeStep }, toStep, by: "hub" });
-    return { open, event };
+    const settled = await settleEnd(tx, { hub, open }, { end: { ...end, fromStep, safeStep }, toStep, by: "hub" });
+    return { open, settled };
   });
   if (ended === null) return false;
-  await announceEnd(hub, ended.open, ended.event);
+  await announceEnd(hub, ended.open, ended.settled);
   return true;
 }

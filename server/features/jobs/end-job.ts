@@ -28,14 +28,14 @@ export async function endJob(
       if (open.endedBy === "node") return "known" as const;
       if (!(await mayRevive(tx, open))) return "stale" as const;
     } else if (!(await holdsLease(tx, { run: open.job.run, epoch, nodeId: node.id }))) return "lost" as const;
-    const event = await settleEnd(tx, { hub, open }, { end: { ...exit, fromStep, safeStep }, toStep, by: "node" });
-    return { open, event };
+    const settled = await settleEnd(tx, { hub, open }, { end: { ...exit, fromStep, safeStep }, toStep, by: "node" });
+    return { open, settled };
   });
   if (found === "lost") {
     await endByHub(hub, { jobId, attempt }, { kind: "interrupted", why: "another node claimed its run" });
   }
   if (found === "known") return { accepted: true };
   if (found === "lost" || found === "stale") return { accepted: false };
-  await announceEnd(hub, found.open, found.event);
+  await announceEnd(hub, found.open, found.settled);
   return { accepted: true };
 }

@@ -24,6 +24,9 @@ import { banNode } from "./settle-end.ts";
 /** A node whose claim failed is not given the job again before. */
 const BAN_AFTER_CLAIM_MS = 60_000;
 
+/** Counting all of a long queue for one sentence would hold the database. */
+const MOST_COUNTED = 1_000;
+
 export interface HandOut {
   node: LiveNode;
   bootId: string;
@@ -34,9 +37,10 @@ export interface HandOut {
 async function whyNone(hub: Hub, { queue, isPaused }: { queue: string; isPaused: boolean }): Promise<string | null> {
   if (isPaused) return `the queue ${queue} is paused`;
   const due = { queue, state: "waiting", dueAt: { lte: new Date(hub.now()) } };
-  const count = await hub.db.job.count({ where: due });
+  const count = await hub.db.job.count({ where: due, take: MOST_COUNTED + 1 });
   if (count === 0) return null;
-  const jobs = count === 1 ? "one job waits" : `${formatCount(count)} jobs wait`;
+  const number = count > MOST_COUNTED ? `more than ${formatCount(MOST_COUNTED)}` : formatCount(count);
+  const jobs = count === 1 ? "one job waits" : `${number} jobs wait`;
   return `${jobs} in the queue ${queue}, and this node can take none now: needs, bans, or runs that others write`;
 }
 

@@ -1,4 +1,5 @@
 import { judgeEnd, type AttemptEnd, type EndVerdict } from "#protocol/jobs/judge-end.ts";
+import type { AttemptOutcome } from "#protocol/jobs/job-states.ts";
 import type { Job, JobAttempt } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { EventRow } from "#protocol/wire/views.ts";
@@ -6,11 +7,17 @@ import { formatDuration } from "#protocol/base/units.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
 import { ringQueues } from "#server/core/live/job-memory.ts";
+import { countUp } from "#server/platform/counters.ts";
 import { rankOf } from "./job-rank.ts";
 import { readSpec } from "./read-spec.ts";
 
 /** The attempt that ends, with its job. */
 export type OpenAttempt = JobAttempt & { job: Job };
+
+export interface Settled {
+  event: EventRow;
+  outcome: AttemptOutcome;
+}
 
 export interface Ending {
   end: AttemptEnd;
@@ -42,7 +49,7 @@ export async function settleEnd(
   tx: Transaction,
   { hub, open }: { hub: Hub; open: OpenAttempt },
   { end, toStep, by }: Ending,
-): Promise<EventRow> {
+): Promise<Settled> {
   const { job } = open;
   const now = hub.now();
   const { policy } = readSpec(job);
@@ -77,7 +84,7 @@ export async function settleEnd(
   });
   if (banMs !== null) await banNode(tx, open, { until: new Date(now + banMs), reason });
   const node = await tx.node.findUniqueOrThrow({ where: { id: open.nodeId }, select: { id: true, name: true } });
-  return recordEvent(tx, { at: now, node, run: job.run, ...eventOf(open, verdict) });
+  return { outcome, event: await recordEvent(tx, { at: now, node, run: job.run, ...eventOf(open, verdict) }) };
 }
 
 /** Keeps a job from the node of an attempt for some time. */
@@ -94,7 +101,12 @@ export async function banNode(
 }
 
 /** Shows the end of an attempt and wakes the nodes that wait for its job, or for another one of its run. */
-export async function announceEnd(hub: Hub, { job }: Pick<OpenAttempt, "job">, event: EventRow): Promise<void> {
+export async function announceEnd(
+  hub: Hub,
+  { job }: Pick<OpenAttempt, "job">,
+  { event, outcome }: Settled,
+): Promise<void> {
+  countUp(hub.counters.jobAttempts, outcome);
   hub.jobs.heard.delete(job.id);
   emit(hub, event, ["jobs"]);
   await ringForRuns(hub, [job]);
