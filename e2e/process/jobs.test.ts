@@ -47,7 +47,7 @@ const startWorker = (name: string, queue: string, ...flags: string[]): Promise<R
 
 async function submit(...jobs: JobDraft[]): Promise<string[]> {
   const made = await stage.client.jobs.submit.mutate({ jobs });
-  return made.map(({ id }) => id);
+  return made.jobs.map(({ id }) => id);
 }
 const look = (id: string): Promise<JobDetail> => stage.client.jobs.get.query({ id });
 const waitFor = (what: string, id: string, fits: (job: JobDetail) => boolean): Promise<JobDetail> =>

@@ -59,7 +59,7 @@ async function submit(verb: Verb, operands: readonly string[]): Promise<number> 
     return 0;
   }
   const made = await ask("jobs.submit", (client, signal) => client.jobs.submit.mutate({ jobs }, { signal }));
-  for (const job of made) {
+  for (const job of made.jobs) {
     const { id: jobId, run, queue, state, isNew } = job;
     const text = isNew ? "" : `, submitted before: it is ${state}`;
     terminal.result(`${jobId}  run ${run}, queue ${queue}${text}`, { type: "job-submitted", ...job });
