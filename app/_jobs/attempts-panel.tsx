@@ -64,7 +64,7 @@ function AttemptLine({ attempt, lastStep }: { attempt: JobAttemptRow; lastStep: 
       <Cell className="max-w-72 max-sm:pr-4">
         <Tag tone={tone}>{text}</Tag>
         {end !== null && <span className="ml-2 text-12 text-soft">{end}</span>}
-        {attempt.reason !== null && (
+        {attempt.reason !== null && attempt.outcome !== "completed" && (
           <div className="text-12 [overflow-wrap:anywhere] text-faint">{visibleText(attempt.reason)}</div>
         )}
         <div className="nums text-12 text-faint sm:hidden">

@@ -126,6 +126,15 @@ test("a job is watched while it trains; its node is killed, and it goes on at an
   await expectSound(page);
   await page.screenshot({ path: "test-results/job-narrow.png", fullPage: true });
 
+  await stage.client.jobs.submit.mutate({ jobs: [{ command: "true", queue: "nobody" }] });
+  await page.goto(stage.hub.url);
+  const counts = page.getByRole("region", { name: "Jobs" });
+  await expect(counts.getByRole("listitem").filter({ hasText: "waiting" })).toContainText("1");
+  await expectSound(page);
+  await counts.getByRole("link").nth(1).click();
+  await expect(page).toHaveURL(/\/jobs\?show=waiting$/);
+  await page.goBack();
+  await page.goto(`${stage.hub.url}/jobs/${id}`);
   await page.getByRole("link", { name: "Checkpoints" }).click();
   await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
 });
