@@ -13,6 +13,7 @@ import { auditRouter, eventsRouter } from "./core/events/router.ts";
 import { homesRouter } from "./features/replicas/router.ts";
 import { thresholdsRouter } from "./features/reallocation/router.ts";
 import { historyRouter } from "./core/history/router.ts";
+import { jobsRouter } from "./features/jobs/router.ts";
 import { inspectRouter } from "./features/inspect/router.ts";
 import { fleetRouter, liveRouter } from "./http/live-router.ts";
 import { keepingRouter } from "./features/retention/router.ts";
@@ -43,6 +44,7 @@ export const hubRouter = router({
   checkpoints: checkpointsRouter,
   transfers: transfersRouter,
   commands: commandsRouter,
+  jobs: jobsRouter,
   events: eventsRouter,
   losses: lossesRouter,
   restores: restoresRouter,

@@ -14,7 +14,7 @@ import {
   resolveConfig,
   terminalWishes,
 } from "./command-line/config.ts";
-import { READS_BUCKET, STANDALONE } from "./command-line/command-groups.ts";
+import { JOINING, READS_BUCKET, STANDALONE } from "./command-line/command-groups.ts";
 import type { CommandName } from "./command-line/commands.ts";
 import { fileTimes } from "./base/file-times.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
@@ -137,30 +137,27 @@ async function run(invocation: Invocation): Promise<number> {
         );
         return 0;
       });
+    case "work":
     case "run": {
       const sentence = hideToken(process.env, process.argv.slice(2));
       if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
       reapAsFirst(process.env);
       const env = takeToken(process.env);
       return runStoppable({ ...invocation, env }, terminal, async (verb) => {
-        const { runProgram } = await import("./supervise/run.ts");
         const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
         const platform = platformFacts(process.env);
+        const { stdout: out, stderr: err } = process;
+        const onEndAtOnce = (act: () => void) => void lastActs.push(act);
+        const beside = { ...verb, goodbyeMs, platform, env, onSignal, onEndAtOnce, out, err };
         warnOfEnvironment(verb);
-        return withinMemoryAlways(verb.config, () =>
-          runProgram({
-            ...verb,
-            goodbyeMs,
-            platform,
-            program: verb.operands,
-            env,
-            onSignal,
-            onEndAtOnce: (act) => void lastActs.push(act),
-            sharesTerminal: process.stdin.isTTY,
-            out: process.stdout,
-            err: process.stderr,
-          }),
-        );
+        if (command === "work") {
+          const { work } = await import("./jobs/work.ts");
+          return withinMemoryAlways(verb.config, () => work(beside));
+        }
+        const { runProgram } = await import("./supervise/run.ts");
+        const { operands: program } = verb;
+        const sharesTerminal = process.stdin.isTTY;
+        return withinMemoryAlways(verb.config, () => runProgram({ ...beside, program, sharesTerminal }));
       });
     }
     case "save":
@@ -194,6 +191,7 @@ const VERBS = {
   compare: async () => (await import("./commands/compare.ts")).compareStored,
   keygen: async () => (await import("./commands/keygen.ts")).makeKey,
   runs: async () => (await import("./commands/runs.ts")).showRuns,
+  jobs: async () => (await import("./commands/jobs/jobs.ts")).manageJobs,
   pause: async () => (await import("./commands/steer-command.ts")).steerUploads("pause"),
   resume: async () => (await import("./commands/steer-command.ts")).steerUploads("resume"),
   retry: async () => (await import("./commands/steer-command.ts")).steerUploads("retry"),
@@ -236,7 +234,7 @@ const CLEAN_UP_MS = 30_000;
 
 function timesOf(command: CommandName, config: Config): { workMs: number; graceMs: number } {
   if (command === "bench") return { workMs: 0, graceMs: CLEAN_UP_MS };
-  if (command !== "agent" && command !== "run") return { workMs: 0, graceMs: GRACE_MS };
+  if (JOINING.every((one) => one !== command)) return { workMs: 0, graceMs: GRACE_MS };
   const graceMs = config.durationMs("grace");
   return { workMs: Math.max(0, graceMs - goodbyeWithin(graceMs) - CLOSE_MS), graceMs };
 }

@@ -32,6 +32,10 @@ export function conditionWords(condition: AlertCondition): string {
       return `a node claimed a run that is another's within the last ${formatDuration(condition.withinMs)}`;
     case "nothing-safe":
       return `a program ended with nothing of its run safe within the last ${formatDuration(condition.withinMs)}`;
+    case "job-failed":
+      return `a job failed within the last ${formatDuration(condition.withinMs)}`;
+    case "queue-stuck":
+      return `jobs of a queue wait and none was handed out for ${formatDuration(condition.longerThanMs)}`;
   }
 }
 
@@ -72,6 +76,8 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
   doubtful: [{ key: "withinMs", label: "Until after", unit: "h", scale: 60 * MINUTE, usual: 24 }],
   "claim-refused": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 60 }],
   "nothing-safe": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 1440 }],
+  "job-failed": [{ key: "withinMs", label: "Until after", unit: "h", scale: 60 * MINUTE, usual: 24 }],
+  "queue-stuck": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 30 }],
 };
 
 interface Parameter {

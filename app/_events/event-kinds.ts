@@ -33,6 +33,13 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "alert-undelivered": "alert not delivered",
   "profile-changed": "bucket changed",
   "bucket-job": "work in a bucket",
+  "job-submitted": "job submitted",
+  "job-started": "job started",
+  "job-interrupted": "job interrupted",
+  "job-attempt-failed": "attempt failed",
+  "job-done": "job done",
+  "job-failed": "job failed",
+  "job-canceled": "job canceled",
   "account-created": "account created",
   upkeep: "upkeep of the hub",
 };

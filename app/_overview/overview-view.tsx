@@ -44,6 +44,7 @@ const TidePanel = onItsWay(
     </Panel>
   ),
 );
+const JobsPanel = onItsWay(() => import("./jobs-panel.tsx").then((module) => module.JobsPanel));
 const FirstSteps = onDemand(() => import("./first-steps.tsx").then((module) => module.FirstSteps));
 
 /** Shows what would be lost right now, and on which nodes. Parts with different update rates render separately. */
@@ -115,6 +116,7 @@ function Overview({ nodes, failedLastDay, isTraining }: OverviewProps) {
         <div className="flex min-w-0 flex-col gap-5">
           <NodesPanel ranks={ranks} />
           <TransfersPanel moves={moves} />
+          <JobsPanel />
         </div>
         <EventsPanelLater nodeId={null} run={null} />
       </div>

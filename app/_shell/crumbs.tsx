@@ -5,7 +5,7 @@ import { usePathname } from "next/navigation";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useNodeAt } from "../_hub/live/live.tsx";
 import { benchmarkQuery } from "../_benchmarks/bench-queries.ts";
-import { checkpointQuery, profilesQuery } from "../_hub/queries/queries.ts";
+import { checkpointQuery, jobQuery, profilesQuery } from "../_hub/queries/queries.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { PLACES } from "./places.ts";
 
@@ -22,20 +22,17 @@ export function Crumbs() {
   // Reads the cache only; the page itself runs these queries.
   const checkpoint = useQuery({ ...checkpointQuery(first === "checkpoints" ? id : ""), enabled: false }).data;
   const benchmark = useQuery({ ...benchmarkQuery(first === "benchmarks" ? id : ""), enabled: false }).data;
+  const job = useQuery({ ...jobQuery(first === "jobs" ? id : ""), enabled: false }).data;
   const profiles = useQuery({ ...profilesQuery(), enabled: false }).data;
   const bucket = profiles?.find((profile) => profile.id === id)?.profile.name ?? "bucket";
-  const leaf =
-    first === "nodes" || first === "buckets"
-      ? first === "buckets"
-        ? bucket
-        : (node?.name ?? "node")
-      : first !== "checkpoints"
-        ? first === "benchmarks"
-          ? (benchmark?.name ?? "benchmark")
-          : id
-        : checkpoint === undefined
-          ? "checkpoint"
-          : stepWords(checkpoint.step, checkpoint.place?.stepFrom);
+  const names: Record<string, string> = {
+    nodes: node?.name ?? "node",
+    buckets: bucket,
+    benchmarks: benchmark?.name ?? "benchmark",
+    jobs: job?.name ?? "job",
+    checkpoints: checkpoint === undefined ? "checkpoint" : stepWords(checkpoint.step, checkpoint.place?.stepFrom),
+  };
+  const leaf = names[first] ?? id;
   return (
     <div className="flex min-w-0 items-center gap-1.5 text-soft" aria-label="You are here">
       {place !== undefined &&

@@ -46,7 +46,7 @@ export const TIERS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["replicas"],
     ["verification", "benchmarks"],
     ["agent"],
-    ["supervise", "commands"],
+    ["supervise", "commands", "jobs"],
     ["cli"],
     ["main.ts", "build.ts", "packaging"],
   ],

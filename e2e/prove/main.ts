@@ -18,6 +18,7 @@ import { memory } from "./memory.ts";
 import { HELP, type Options, readOptions } from "./options.ts";
 import { proveNetwork } from "./network.ts";
 import { overproduction } from "./overproduction.ts";
+import { proveJobs } from "./prove-jobs.ts";
 import { provePeers } from "./peers.ts";
 import { probedLink } from "./probed-link.ts";
 import { type Book, openBook } from "./record.ts";
@@ -113,6 +114,7 @@ const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<numbe
   keys: proveKeys,
   network: proveNetwork,
   alone: proveAlone,
+  jobs: proveJobs,
   situations: proveSituations,
 };
 

@@ -13,6 +13,8 @@ export interface WorkerOptions {
   flags?: string[];
   /** Starts `tidemark run` with this program instead of the agent. */
   program?: readonly string[];
+  /** Starts `tidemark work`, which takes jobs of this queue, instead of the agent. */
+  queue?: string;
   /** As in `StartOptions`. */
   under?: readonly string[];
   env?: Record<string, string>;
@@ -30,10 +32,11 @@ export const testedWorker = (): string => process.env["GATE_WORKER"] ?? WORKER_S
 
 /** Starts the real worker, as an agent or around a program. Resolves when the process runs; query the hub for its progress. */
 export function startWorker(options: WorkerOptions): Promise<RunningProcess> {
-  const command = options.program === undefined ? "agent" : "run";
+  const command = options.queue !== undefined ? "work" : options.program === undefined ? "agent" : "run";
   const args = [command, "--state", options.stateDir, "--name", options.name];
   if (options.hubUrl !== null) args.push("--hub", options.hubUrl);
-  if (options.watch !== undefined) args.push("--watch", options.watch);
+  if (options.queue !== undefined) args.push("--queue", options.queue);
+  if (options.watch !== undefined && command !== "work") args.push("--watch", options.watch);
   if (options.run !== undefined) args.push("--run", options.run);
   return startProcess({
     title: `worker ${options.name}`,

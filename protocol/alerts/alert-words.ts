@@ -70,6 +70,16 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     many: "programs ended with nothing of their runs safe",
     todo: "Save the files while the node is there: `tidemark save`. Then watch the right folder, or name the checkpoints with --pattern.",
   },
+  "job-failed": {
+    label: "Job failed",
+    many: "jobs failed",
+    todo: "Read why its attempts ended: `tidemark jobs show`. Mend it and retry the job, or cancel it.",
+  },
+  "queue-stuck": {
+    label: "Queue does not move",
+    many: "queues do not move",
+    todo: "See whether a node takes jobs of the queue (`tidemark work --queue`), and whether its jobs need more than the nodes have.",
+  },
 };
 
 /** Most severe first; lists and outgoing messages follow this order. */

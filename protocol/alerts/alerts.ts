@@ -62,6 +62,10 @@ export const alertCondition = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("claim-refused"), withinMs: duration(MINUTE_MS).default(HOUR_MS) }),
   /** A program ended, and nothing that it wrote is safe. Subject: a node and a run. */
   z.object({ kind: z.literal("nothing-safe"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
+  /** A job failed for the last time. Subject: the job. */
+  z.object({ kind: z.literal("job-failed"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
+  /** Jobs of a queue wait, none runs, and none was handed out for this long. Subject: the queue. */
+  z.object({ kind: z.literal("queue-stuck"), longerThanMs: duration(MINUTE_MS).default(30 * MINUTE_MS) }),
 ]);
 export type AlertCondition = z.infer<typeof alertCondition>;
 export type AlertKind = AlertCondition["kind"];

@@ -31,5 +31,12 @@ export type EventKind =
   | "alert-undelivered"
   | "profile-changed"
   | "bucket-job"
+  | "job-submitted"
+  | "job-started"
+  | "job-interrupted"
+  | "job-attempt-failed"
+  | "job-done"
+  | "job-failed"
+  | "job-canceled"
   | "account-created"
   | "upkeep";

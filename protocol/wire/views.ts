@@ -387,4 +387,5 @@ export type StaleTopic =
   | "account"
   | "commands"
   | "benchmarks"
+  | "jobs"
   | "alerts";

@@ -114,6 +114,20 @@ describe("metrics", () => {
     expect(await valueOf("tidemark_db_write_seconds_count")).toBeGreaterThan(before);
   });
 
+  it("count jobs that wait, and attempts by outcome", async () => {
+    const { jobs } = callAs(test.hub, "operator");
+    const { jobs: made } = await jobs.submit({ jobs: [{ command: "a" }, { command: "b" }] });
+    const id = made[0]?.id ?? "";
+    await test.hub.db.job.update({ where: { id }, data: { state: "running" } });
+    await refreshTotals(test.hub);
+    expect(await valueOf("tidemark_jobs_open", { state: "waiting" })).toBe(1);
+    expect(await valueOf("tidemark_jobs_open", { state: "running" })).toBe(1);
+    await jobs.cancel({ which: { filter: {} } });
+    await refreshTotals(test.hub);
+    expect(await valueOf("tidemark_jobs_open", { state: "waiting" })).toBe(0);
+    expect(await valueOf("tidemark_job_attempts_total", { outcome: "canceled" })).toBe(1);
+  });
+
   it("are what docs/metrics.md says", async () => {
     const page = readFileSync(join(DOCS, "metrics.md"), "utf8");
     const told = /<!-- hub -->\n\n\|.*\n\|.*\n((?:\|.*\n)+)/.exec(page)?.[1];

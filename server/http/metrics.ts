@@ -131,6 +131,12 @@ function workMetrics({ counters, live }: Hub): MetricFamily[] {
       "Commands that have not ended: sent, or accepted by their node.",
       byLabel("state", live.openCommands),
     ),
+    gauge("tidemark_jobs_open", "Jobs that have not ended: waiting or running.", byLabel("state", live.openJobs)),
+    counter(
+      "tidemark_job_attempts_total",
+      "Attempts of jobs that ended, by outcome.",
+      byLabel("outcome", counters.jobAttempts),
+    ),
     {
       name: "tidemark_command_delivery_seconds",
       help: "From a person's wish until the node has it in its journal.",

@@ -13,6 +13,7 @@ import {
 } from "#protocol/wire/hello.ts";
 import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/wire/homes.ts";
 import { id } from "#protocol/base/names.ts";
+import { endJobInput, jobStatesInput, takeJobInput } from "#protocol/jobs/node-jobs.ts";
 import { operation, SIGN_BATCH } from "#protocol/wire/operations.ts";
 import { probeReport, probeTargetInput, reallocateInput } from "#protocol/links/probe.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/wire/reports.ts";
@@ -36,6 +37,9 @@ import { readCheckpoint } from "../core/checkpoints/read-checkpoint.ts";
 import { sign } from "../core/checkpoints/sign.ts";
 import { fallBack } from "../features/restores/fall-back.ts";
 import { recordFindings } from "../features/verification/record-findings.ts";
+import { endJob } from "../features/jobs/end-job.ts";
+import { takeJob } from "../features/jobs/take-job.ts";
+import { tellStates } from "../features/jobs/tell-states.ts";
 import { mayReallocate } from "../features/reallocation/may-reallocate.ts";
 import { probeTarget } from "../features/reallocation/probe-target.ts";
 import { recordProbe } from "../features/reallocation/record-probe.ts";
@@ -128,5 +132,10 @@ export const nodeRouter = router({
   benchBegin: node.input(benchBeginInput).mutation(({ ctx, input }) => benchBegin(ctx, input)),
   benchCase: node.input(benchCaseInput).mutation(({ ctx, input }) => benchCase(ctx, input)),
   benchSign: node.input(signInput.extend({ turnId: id })).mutation(({ ctx, input }) => benchSign(ctx, input)),
+  takeJob: node
+    .input(takeJobInput)
+    .mutation(({ ctx, input, signal }) => takeJob({ ...ctx, signal: signal ?? ctx.hub.closing }, input)),
+  jobStates: node.input(jobStatesInput).mutation(({ ctx, input }) => tellStates(ctx, input)),
+  endJob: node.input(endJobInput).mutation(({ ctx, input }) => endJob(ctx, input)),
   goodbye: node.mutation(({ ctx }) => goodbye(ctx)),
 });

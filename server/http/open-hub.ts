@@ -8,6 +8,7 @@ import { addDefaultRules } from "../features/alerts/default-rules.ts";
 import { startAlerting } from "../features/alerts/keep-alerting.ts";
 import { createFirstAccount } from "../core/accounts/auth/create-first-account.ts";
 import { createJobBoard } from "../core/live/job-board.ts";
+import { createJobMemory } from "../core/live/job-memory.ts";
 import { startBucketJobs } from "../features/bucket-browser/run-jobs.ts";
 import { createSetupCode } from "../core/accounts/auth/setup-code.ts";
 import { createThrottle } from "#server/platform/throttle.ts";
@@ -124,6 +125,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     locks: createKeyedLock(),
     upkeep: createUpkeepState(),
     bucketJobs: createJobBoard(),
+    jobs: createJobMemory(),
     inspections: createInspections(),
     inspector: createInspector(),
     inspecting: createFairQueue(INSPECTING),

@@ -12,6 +12,7 @@ import { writeMinute } from "../core/history/write-minute.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { askForRotation, endOverlaps } from "../core/nodes/rotate.ts";
 import { HISTORY_POINTS, risksOf, stateOf, take, type LiveNode } from "../core/live/live-node.ts";
+import { keepJobs } from "../features/jobs/keep-jobs.ts";
 import { releaseRestores } from "../features/restores/release-restores.ts";
 import { createDatabaseWatch } from "../platform/watch-database.ts";
 import { runDrills } from "../features/verification/run-drills.ts";
@@ -121,6 +122,14 @@ export async function refreshTotals(hub: Hub): Promise<void> {
     hub.live.mayHaveCommands.add(nodeId);
   }
   hub.live.openCommands = new Map(["sent", "accepted"].map((state) => [state, counts.get(state) ?? 0]));
+  const jobs = await hub.db.job.groupBy({
+    by: ["state"],
+    where: { state: { in: ["waiting", "running"] } },
+    _count: true,
+  });
+  hub.live.openJobs = new Map(
+    ["waiting", "running"].map((state) => [state, jobs.find((one) => one.state === state)?._count ?? 0]),
+  );
   if (JSON.stringify(totals) === JSON.stringify(hub.live.totals)) return;
   hub.live.totals = totals;
   hub.live.touch();
@@ -143,6 +152,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: TICK_MS, run: () => noticeSilence(hub) },
     { everyMs: EXPIRE_EVERY_MS, run: () => expireCommands(hub) },
     { everyMs: TICK_MS, run: () => releaseRestores(hub) },
+    { everyMs: TICK_MS, run: () => keepJobs(hub) },
     { everyMs: TICK_MS, run: () => runBenchmarks(hub) },
     { everyMs: CLEAN_EVERY_MS, run: () => cleanTurns(hub) },
     { everyMs: DRILLS_EVERY_MS, run: () => runDrills(hub) },

@@ -27,6 +27,8 @@ export interface Counters {
   checks: Map<string, number>;
   /** Bytes that crossed the network, by direction. */
   transferBytes: Map<string, number>;
+  /** Attempts of jobs that ended, by outcome. */
+  jobAttempts: Map<string, number>;
   checkpointsCommitted: number;
   losses: number;
   lostMs: number;
@@ -62,6 +64,7 @@ export function createCounters(): Counters {
     restores: zero("done", "failed", "cancelled"),
     checks: zero("done", "failed", "cancelled"),
     transferBytes: zero("upload", "download", "verify", "drill", "copy"),
+    jobAttempts: zero("completed", "failed", "interrupted", "canceled"),
     checkpointsCommitted: 0,
     losses: 0,
     lostMs: 0,

@@ -1,4 +1,3 @@
-import { randomUUID } from "node:crypto";
 import { join, resolve } from "node:path";
 import type { NodeFacts } from "#protocol/wire/hello.ts";
 import type { Fault } from "#protocol/faults/fault.ts";
@@ -122,6 +121,8 @@ export interface Agent {
 
 export interface AgentParts {
   options: AgentOptions;
+  /** New at each start of the worker. */
+  bootId: string;
   state: string;
   facts: NodeFacts;
   hub: Hub;
@@ -146,9 +147,9 @@ export interface AgentParts {
 
 /** Opens the state that earlier processes left, removes orphaned captures, and creates the parts. Starts no transfer. */
 export async function assemble(beginning: AgentParts, signal: AbortSignal): Promise<Agent> {
-  const { options, state, facts, hub, credential, reporter, platform, probeWishes, engines, stopWithin } = beginning;
+  const { options, state, facts, hub, credential, reporter, platform, probeWishes, engines, stopWithin, bootId } =
+    beginning;
   const wallNow = Date.now;
-  const bootId = randomUUID();
   const left = await openLeftState(state, { diskBudgetBytes: options.diskBudgetBytes, wallNow });
   const { stand, outbox, ledger, copies, memory, budget } = left;
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { capturingOf } from "./agent-capture.ts";
 import { readAgentOptions } from "./agent-options.ts";
@@ -43,6 +44,10 @@ export interface AgentCommand {
   platform: PlatformFacts;
   /** State folder, if it is not the one of the settings. It exists. */
   state?: string;
+  /** Watched folders, if they are not those of the settings. */
+  watches?: readonly Watch[];
+  /** Id of this start, if several agents follow each other in this process. */
+  bootId?: string;
   /** Reads the bucket of `--to` and writes nothing there. */
   readsOnly?: true;
   /** Whether work beside the worker prepares each run before anything of the run is captured. */
@@ -62,7 +67,8 @@ export interface Place {
 /** Runs until the signal fires. Faults: of enrolling and starting; NODE_UNKNOWN, NODE_REVOKED, PROTOCOL_MISMATCH while it runs. */
 export async function runAgent(command: AgentCommand, beside: Beside = untilAsked): Promise<void> {
   const { config, terminal } = command;
-  const options = readAgentOptions(config);
+  const settings = readAgentOptions(config);
+  const options = command.watches === undefined ? settings : { ...settings, watches: [...command.watches] };
   const state = command.state ?? (await stateOfWorker(command));
   const facts = await readFacts({ labels: config.list("label"), ...command.platform });
   const unlock = await lockFolder(state);
@@ -86,7 +92,11 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
  * Returns the state folder; beside the watched folders if neither usual place works. @throws Fault FOLDER_UNWRITABLE,
  * FOLDER_NOT_OWN
  */
-async function stateOfWorker({ config, platform, terminal }: AgentCommand): Promise<string> {
+export async function stateOfWorker({
+  config,
+  platform,
+  terminal,
+}: Pick<AgentCommand, "config" | "platform" | "terminal">): Promise<string> {
   const [wished, { home }] = [config.text("state"), platform];
   const state = await stateFolder(wished, home, statesBeside(config.list("watch")));
   const sentence = unusualState(state, { wished, home });
@@ -94,8 +104,9 @@ async function stateOfWorker({ config, platform, terminal }: AgentCommand): Prom
   return state;
 }
 
-const platformOf = ({ config, platform, preparesRuns = false }: AgentCommand) => ({
+const platformOf = ({ config, platform, preparesRuns = false, bootId = randomUUID() }: AgentCommand) => ({
   preparesRuns,
+  bootId,
   home: platform.home,
   platform: { imds: createImds(platform.imdsUrl), machineId: platform.machineId },
   probeWishes: readProbeWishes(config),
@@ -114,6 +125,8 @@ export interface Life {
   endCaptures(after: ProgramOver | null): Promise<void>;
   /** Ends all tasks of the worker. */
   end(): void;
+  /** Does the same for another agent that follows in this process: the hub is not told that the node leaves. */
+  makeWay(): void;
 }
 
 async function live(
@@ -125,6 +138,7 @@ async function live(
   const stop = new AbortController();
   const untilOver = new AbortController();
   const over: { how: ProgramOver | null } = { how: null };
+  let isFollowed = false;
   const signal = AbortSignal.any([stop.signal, command.signal]);
   const asked = new AbortController();
   const stopWithin = (graceMs: number) => {
@@ -164,6 +178,10 @@ async function live(
       await Promise.allSettled(captures);
     },
     end: () => stop.abort(new Fault("CANCELLED")),
+    makeWay: () => {
+      isFollowed = true;
+      life.end();
+    },
   };
   const tasks = [
     agent.uploader.run(),
@@ -196,7 +214,7 @@ async function live(
     ),
   );
   await Promise.all([
-    sayGoodbye(agent, command.goodbyeMs),
+    sayGoodbye(agent, { mostMs: command.goodbyeMs, isFollowed }),
     Promise.race([notifying.idle(), systemClock.sleep(command.goodbyeMs)]),
   ]);
   telling.abort(new Fault("CANCELLED"));
@@ -298,15 +316,16 @@ export async function drain({ ledger, reporter, uploader }: Agent): Promise<void
   await uploader.drain();
 }
 
-/** Sends the hub a last report and a goodbye, and prints what is not safe. Waits for the hub at most `mostMs`. */
-async function sayGoodbye(agent: Agent, mostMs: number): Promise<void> {
+/** Sends the hub a last report and, unless another agent follows, a goodbye, and prints what is not safe. Waits at most `mostMs`. */
+async function sayGoodbye(agent: Agent, about: { mostMs: number; isFollowed: boolean }): Promise<void> {
+  const { mostMs, isFollowed } = about;
   const { hub, outbox, reporter } = agent;
   const words = async () => {
     await deliver(outbox, hub);
     const report = await composeReport(agent);
     const told = hub.ask("progress", (client, signal) => client.node.progress.mutate(report, { signal }));
     await told.catch(() => undefined);
-    await hub.ask("goodbye", (client, signal) => client.node.goodbye.mutate(undefined, { signal }));
+    if (!isFollowed) await hub.ask("goodbye", (client, signal) => client.node.goodbye.mutate(undefined, { signal }));
   };
   await Promise.race([words().catch(() => undefined), systemClock.sleep(mostMs)]);
   reporter.leaving(await readBacklog(agent));

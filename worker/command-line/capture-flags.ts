@@ -1,17 +1,18 @@
+import { JOINING } from "./command-groups.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 
 /** Flags about capturing: when a checkpoint in a watched folder is finished, and how much disk space captures may take. */
 export const CAPTURE_FLAGS = {
   settle: {
     kind: "duration",
-    commands: ["agent", "run"],
+    commands: JOINING,
     value: "TIME",
     default: "2s",
     says: "A checkpoint is finished when nothing in it changed for this long.",
   },
   "unfinished-after": {
     kind: "duration",
-    commands: ["agent", "run"],
+    commands: JOINING,
     value: "TIME",
     default: "5m",
     notZero: "a checkpoint that is being written looks unfinished",
@@ -31,7 +32,7 @@ export const CAPTURE_FLAGS = {
   },
   "disk-budget": {
     kind: "size",
-    commands: ["agent", "run"],
+    commands: JOINING,
     value: "SIZE",
     notZero: "captures need some room",
     says: "Most of the disk that captures may take until they are safe, linked ones included; half of what is free when left out. Newer ones push waiting older ones out.",

@@ -51,7 +51,8 @@ function parseRest(command: CommandName, args: readonly string[]): Invocation {
   for (let at = 0; at < args.length; at++) {
     const arg = args[at] ?? "";
     if (arg === "--") {
-      operands.push(...args.slice(at + 1));
+      // `jobs submit` has to tell a command from the name of a file.
+      operands.push(...args.slice(command === "jobs" ? at : at + 1));
       break;
     }
     if (arg === "-h") {

@@ -23,6 +23,19 @@ export const COMMANDS = {
     says: "Run a training program: restore its newest complete checkpoint first, keep those it writes safe, end with its exit code.",
     more: "Checkpoints that this run wrote and the program must not go on from (half-written ones, those of a run that another machine has taken over) are moved aside before and kept; `tidemark status` lists them. Nothing else in the folder is moved or removed. With --from it starts from another step. The program finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
   },
+  work: {
+    usage: "tidemark work --hub URL [--token TOKEN] [--queue NAME]",
+    most: 0,
+    says: "Take jobs of a queue of the hub, one after the other: each goes on from the newest complete checkpoint of its run, wherever that was written.",
+    more: "A job's program runs as under `tidemark run`, in a working folder of its own, and finds the job's id in TIDEMARK_JOB_ID. When it has ended, what it left is uploaded, the hub is told, and the next job is taken. A job that is canceled gets SIGTERM, and SIGKILL after --grace. SIGTERM to this command ends the program within --grace, keeps its last checkpoint safe and gives the job back. A hub that does not answer stops nothing.",
+  },
+  jobs: {
+    usage:
+      "tidemark jobs submit FILE.yaml|-|[FLAGS] -- COMMAND [ARGUMENT ...]\ntidemark jobs list\ntidemark jobs show ID\ntidemark jobs cancel|retry ID...|FILTERS\ntidemark jobs queues",
+    operands: ["submit", "list", "show", "cancel", "retry", "queues"],
+    says: "Submit, list, show, cancel and retry jobs of a hub, with an API token.",
+    more: "A file has one job, or a list of jobs, in YAML or JSON with the fields of docs/jobs.md; `-` is stdin. With --dry-run, submit checks the jobs and sends nothing, cancel and retry say how many jobs they would change. Filters are --queue, --run, --label and --state.",
+  },
   save: {
     operands: "files",
     usage: "tidemark save DIR [--run NAME] [--step N]",

@@ -1,8 +1,9 @@
 import { PROVIDERS } from "#protocol/base/provider-names.ts";
-import { KEYED, READS_BUCKET, STANDALONE, STORE, WITH_KEYS, WORKING } from "./command-groups.ts";
+import { JOINING, KEYED, READS_BUCKET, STANDALONE, STORE, WITH_KEYS, WORKING } from "./command-groups.ts";
 import type { CommandName } from "./commands.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 import { IDENTITY_FLAGS } from "./identity-flags.ts";
+import { JOB_FLAGS } from "./job-flags.ts";
 import { LIMIT_FLAGS } from "./limit-flags.ts";
 import { RESTORE_FLAGS } from "./restore-flags.ts";
 import { RUN_FLAGS } from "./run-flags.ts";
@@ -22,12 +23,17 @@ import { BENCH_FLAGS } from "./bench-flags.ts";
 const COPYING = ["cp", "sync"] as const;
 /** Commands that ask the worker of this machine. */
 const ASKING = ["save", "restore", "status", "pause", "resume", "retry", "cancel"] as const;
-const MOVING = [...WORKING, ...COPYING] as const;
+const MOVING = [...JOINING, ...COPYING] as const;
 const READING = [...MOVING, "check", "cat", "restore"] as const;
 const FILTERED = [...COPYING, "check", "ls", "rm"] as const;
 
 export const FLAGS = {
-  hub: { kind: "text", commands: [...WORKING, "save", "doctor"], value: "URL", says: "Address of the hub." },
+  hub: {
+    kind: "text",
+    commands: [...JOINING, "save", "doctor", "jobs"],
+    value: "URL",
+    says: "Address of the hub.",
+  },
   to: {
     kind: "text",
     commands: [...STANDALONE, ...READS_BUCKET],
@@ -42,7 +48,7 @@ export const FLAGS = {
   },
   token: {
     kind: "secret",
-    commands: [...WORKING, "save", "doctor"],
+    commands: [...JOINING, "save", "doctor"],
     value: "TOKEN",
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
@@ -50,7 +56,7 @@ export const FLAGS = {
   ...RESTORE_FLAGS,
   name: {
     kind: "text",
-    commands: [...WORKING, "save"],
+    commands: [...JOINING, "save"],
     value: "NAME",
     says: "Name of this node; the host's name when left out.",
   },
@@ -62,13 +68,13 @@ export const FLAGS = {
   },
   watch: {
     kind: "list",
-    commands: [...WORKING, "doctor"],
+    commands: [...WORKING, "doctor", "jobs"],
     value: "DIR",
     says: "Folder in which checkpoints appear. May be given several times.",
   },
   run: {
     kind: "list",
-    commands: [...WORKING, "save"],
+    commands: [...WORKING, "save", "jobs"],
     value: "NAME",
     says: "Run the watched folder (or the saved checkpoint) belongs to; the folder's name when left out. May be given several times, for several watched folders in their order.",
   },
@@ -105,7 +111,7 @@ export const FLAGS = {
   },
   "local-port": {
     kind: "number",
-    commands: [...WORKING],
+    commands: JOINING,
     value: "PORT",
     says: "Answer programs of this machine on 127.0.0.1:PORT too (0: any free port), for those that cannot open the unix socket local.sock in the state folder; the token they need lies beside it in local.token.",
   },
@@ -118,19 +124,20 @@ export const FLAGS = {
   ...CAPTURE_FLAGS,
   grace: {
     kind: "duration",
-    commands: [...WORKING],
+    commands: JOINING,
     value: "TIME",
     default: "8s",
     notZero: "0 would leave no time to say what is not safe",
     says: "When it is asked to stop (SIGTERM), go on uploading what can be safe soonest, and end within this time. Keep it below what the platform gives.",
   },
   ...RUN_FLAGS,
+  ...JOB_FLAGS,
   ...NOTIFY_FLAGS,
   label: {
     kind: "list",
-    commands: [...WORKING],
+    commands: [...JOINING, "jobs"],
     value: "KEY=VALUE",
-    says: "Free text shown with the node. May be given several times.",
+    says: "Free text shown with the node, or with the submitted job; with `jobs list`, `cancel` and `retry` the one that jobs have. May be given several times.",
   },
   "limit-up": {
     kind: "limit",
@@ -185,14 +192,14 @@ export const FLAGS = {
   },
   "retry-for": {
     kind: "duration",
-    commands: [...STANDALONE, ...STORE, "bench", ...READS_BUCKET],
+    commands: [...STANDALONE, "work", ...STORE, "bench", ...READS_BUCKET],
     value: "TIME",
     default: "15m",
     says: "Give up when nothing moved for this long (the agent queues it again).",
   },
   "stall-after": {
     kind: "duration",
-    commands: [...STANDALONE, ...STORE, "probe", "bench", ...READS_BUCKET],
+    commands: [...STANDALONE, "work", ...STORE, "probe", "bench", ...READS_BUCKET],
     value: "TIME",
     default: "15s",
     notZero: "a time above 0, or every connection would be given up at once",
@@ -200,7 +207,7 @@ export const FLAGS = {
   },
   "allow-http": {
     kind: "switch",
-    commands: [...WORKING, "save", "probe", "bench", "doctor"],
+    commands: [...JOINING, "jobs", "save", "probe", "bench", "doctor"],
     says: "Speak to a hub over plain http on a network you trust.",
   },
   endpoint: {
@@ -254,7 +261,7 @@ export const FLAGS = {
   },
   "dry-run": {
     kind: "switch",
-    commands: [...COPYING, "rm", "restore", "run"],
+    commands: [...COPYING, "rm", "restore", "run", "jobs"],
     short: "n",
     says: "Say what would be done, and do nothing.",
   },
@@ -286,7 +293,7 @@ export const FLAGS = {
   },
   "unsteady-times": {
     kind: "switch",
-    commands: [...COPYING, "check", "agent", "run"],
+    commands: [...COPYING, "check", ...JOINING],
     says: "On disks of other machines (NFS, SMB, FUSE) take times of a file that differ by up to 2 s for the same. Without it: only after such a disk was seen to set a time back.",
   },
   download: {
@@ -329,7 +336,7 @@ export const FLAGS = {
   },
   json: {
     kind: "switch",
-    commands: [...WORKING, ...ASKING, ...KEYED, ...READS_BUCKET, "limit", "config", "version"],
+    commands: [...JOINING, "jobs", ...ASKING, ...KEYED, ...READS_BUCKET, "limit", "config", "version"],
     says: "One JSON object per line instead of sentences.",
   },
   markdown: {
@@ -340,7 +347,7 @@ export const FLAGS = {
   },
   help: {
     kind: "switch",
-    commands: [...WORKING, ...ASKING, ...KEYED, ...READS_BUCKET, "limit", "config", "completion", "version", "help"],
+    commands: [...JOINING, "jobs", ...ASKING, ...KEYED, ...READS_BUCKET, "limit", "config", "completion", "version", "help"],
     onlyFlag: true,
     says: "Show help.",
   },

@@ -2,7 +2,7 @@ import { KEYED, READS_BUCKET, STANDALONE } from "./command-groups.ts";
 import type { FlagSpec } from "./flag-spec.ts";
 
 /** Commands that open connections. */
-const CONNECTING = [...STANDALONE, ...KEYED, ...READS_BUCKET] as const;
+const CONNECTING = [...STANDALONE, "work", "jobs", ...KEYED, ...READS_BUCKET] as const;
 
 /** Flags about proxies and certificate authorities; part of `FLAGS`. */
 export const NETWORK_FLAGS = {

@@ -12,7 +12,7 @@ export const RUN_FLAGS = {
   },
   restore: {
     kind: "text",
-    commands: ["run"],
+    commands: ["run", "work"],
     value: "newest|named|kept",
     default: "named",
     words: ["newest", "named", "kept"],
@@ -33,7 +33,7 @@ export const RUN_FLAGS = {
   },
   user: {
     kind: "text",
-    commands: ["run"],
+    commands: ["run", "work"],
     value: "USER",
     says: "Start the program as this user, by name or number, with its groups and its HOME. It then cannot read the node's credential in the state folder, nor the memory of this worker. Needs root and setpriv (util-linux). Default: the user of this worker.",
   },

@@ -150,6 +150,26 @@ export function connectHub(base: string, options: HubOptions): Hub {
   }
 }
 
+/** Procedures for people that commands of this worker call, with an API token. */
+export type PeopleClient = Pick<ReturnType<typeof createClient>, "jobs">;
+
+/** Makes one call to a hub for a person. @throws Faults of the procedure, HUB_UNREACHABLE, HUB_NOT_TIDEMARK, CANCELLED */
+export async function askAsPerson<T>(
+  { base, token, signal }: { base: string; token: string; signal: AbortSignal },
+  op: string,
+  work: (client: PeopleClient, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  try {
+    return await work(
+      createClient(base, () => token),
+      AbortSignal.any([AbortSignal.timeout(SLOW_MS), signal]),
+    );
+  } catch (error) {
+    if (signal.aborted) throw new Fault("CANCELLED", { op });
+    throw hubFault(error, { op, base });
+  }
+}
+
 /** Returns the error of a call to the hub as a Fault. */
 export function hubFault(error: unknown, about: { op: string; base: string }): Fault {
   const { op, base } = about;

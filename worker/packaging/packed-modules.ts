@@ -4,6 +4,7 @@
  */
 export const PACKED_MODULES = [
   "worker/commands/doctor/try-store.ts",
+  "worker/commands/jobs/read-yaml.ts",
   "worker/engines/sdk-reference.ts",
   "worker/keys/ask-provider.ts",
 ] as const;

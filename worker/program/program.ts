@@ -34,6 +34,8 @@ export interface ProgramOptions {
   onSaid(chunk: Buffer): void;
   /** Whether the program gets its own session; otherwise it shares the terminal. */
   hasOwnSession: boolean;
+  /** Working folder; the worker's own when left out. */
+  cwd?: string;
 }
 
 /** Time to wait for further output of a descendant after the end of the program. */
@@ -41,13 +43,14 @@ const LAST_WORDS_MS = 1_000;
 
 /** Starts a program. `ended` rejects with PROGRAM_NOT_FOUND or PROGRAM_NOT_EXECUTABLE when that fails. */
 export function startProgram(command: readonly string[], options: ProgramOptions): Program {
-  const { out, err, env, onSaid, hasOwnSession } = options;
+  const { out, err, env, onSaid, hasOwnSession, cwd } = options;
   const [file = "", ...args] = command;
   const streams = [out, err].map((stream) => (stream.isTTY === true ? "inherit" : "pipe"));
   const child: ChildProcess = spawn(file, args, {
     stdio: ["inherit", streams[0] ?? "inherit", streams[1] ?? "inherit"],
     env: { ...env } as NodeJS.ProcessEnv,
     detached: hasOwnSession,
+    ...(cwd !== undefined && { cwd }),
   });
   for (const [from, to] of [
     [child.stdout, out],

@@ -209,6 +209,9 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner }: Standalon
         return { ok: true as const };
       },
     },
+    takeJob: { mutate: needsHub("takeJob") },
+    jobStates: { mutate: needsHub("jobStates") },
+    endJob: { mutate: needsHub("endJob") },
     benchTarget: { query: needsHub("benchTarget") },
     benchStart: { mutate: needsHub("benchStart") },
     benchEnd: { mutate: needsHub("benchEnd") },

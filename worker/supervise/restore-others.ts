@@ -1,11 +1,19 @@
 import { toFault } from "#protocol/faults/fault.ts";
 import { systemClock } from "../base/clock.ts";
+import { usage } from "../command-line/verb.ts";
 import { restoreKept, type KeptParts } from "./restore-kept.ts";
 import { restoreNamed, type Restored } from "./restore-named.ts";
 
 /** Checkpoints to restore on another machine: the newest, also those that its state names, or also all that are kept. */
-export const RESTORE_WISHES = ["newest", "named", "kept"] as const;
+const RESTORE_WISHES = ["newest", "named", "kept"] as const;
 export type RestoreWish = (typeof RESTORE_WISHES)[number];
+
+/** Reads --restore. @throws Fault BAD_INPUT */
+export function readRestoreWish(text: string | null): RestoreWish {
+  const wish = RESTORE_WISHES.find((one) => one === (text ?? "named"));
+  if (wish === undefined) throw usage(`--restore ${text}`, RESTORE_WISHES.join(", "));
+  return wish;
+}
 
 /** Time that the program's start waits for other checkpoints; larger ones arrive during training. */
 const WAIT_MS = 10_000;

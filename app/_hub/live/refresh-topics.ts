@@ -11,6 +11,7 @@ const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
   account: [["account"]],
   commands: [["commands"]],
   benchmarks: [["benchmarks"]],
+  jobs: [["jobs"]],
   alerts: [["alerts"]],
 };
 

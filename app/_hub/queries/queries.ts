@@ -33,6 +33,8 @@ export const timelineQuery = (run: string) =>
   });
 export const checkpointQuery = (id: string) =>
   queryOptions({ queryKey: ["checkpoints", id], queryFn: () => hub.checkpoints.get.query({ id }) });
+export const jobQuery = (id: string) =>
+  queryOptions({ queryKey: ["jobs", "one", id], queryFn: () => hub.jobs.get.query({ id }), refetchInterval: 5_000 });
 export const drillsQuery = (run: string) =>
   queryOptions({
     queryKey: ["runs", run, "drills"],

@@ -2,6 +2,7 @@ import type { Database } from "#prisma/open.ts";
 import type { SetupCode } from "./ports/setup-code.ts";
 import type { AlertMemory } from "./ports/alert-memory.ts";
 import type { JobBoard } from "../live/job-board.ts";
+import type { JobMemory } from "../live/job-memory.ts";
 import type { Throttle } from "#server/platform/throttle.ts";
 import type { Counters } from "#server/platform/counters.ts";
 import type { HubSettings } from "#server/platform/env.ts";
@@ -47,6 +48,7 @@ export interface Hub {
   readonly loop: LoopWatch;
   readonly upkeep: UpkeepState;
   readonly bucketJobs: JobBoard;
+  readonly jobs: JobMemory;
   /** A cache of what was found inside files. */
   readonly inspections: Inspections;
   /** Inspects files, in threads of its own. */

@@ -2,9 +2,7 @@ import type * as z from "zod";
 import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer, ClaimFrom, claimEpochInput } from "#protocol/wire/hello.ts";
-import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import { nodeName, runName, type RunName } from "#protocol/base/names.ts";
-import { headObject, putObjectText } from "#storage/s3/objects.ts";
 import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../api/hub.ts";
@@ -19,7 +17,8 @@ import { homesOf } from "../profiles/homes-of.ts";
 import { abandonNewer } from "../runs/abandon-newer.ts";
 import { chooseStart } from "./choose-start.ts";
 import { addMember, findGroupPlace, joinEpoch } from "./claim-for-group.ts";
-import { markPrefix, takeFromStandalone } from "./mark-prefix.ts";
+import { markPrefix } from "./mark-prefix.ts";
+import { shutOutStandalone, writeToHomes } from "./write-claim.ts";
 import { joinOpen } from "../checkpoints/join-step.ts";
 import { notingRefusal, requireAllowed, requireFree, requireSameWay, type Claimant } from "./may-claim.ts";
 import { nothingFound, readRun } from "../record/read-run.ts";
@@ -74,30 +73,6 @@ async function readHomes(hub: Hub, run: RunName, stores: readonly OpenStore[]): 
   return highestSeen ?? 0;
 }
 
-/** Writes the claim unless one exists. Returns whether the claim in the bucket is ours. */
-async function writeClaim(store: OpenStore, claim: EpochClaim): Promise<boolean> {
-  const { client, access, prefix } = store;
-  const at = { bucket: access.bucket, key: epochClaimKey(prefix, claim) };
-  try {
-    if (!access.traits.conditionalWrites) {
-      const exists = await headObject(client, at).then(
-        () => true,
-        (error: unknown) => {
-          if (isFault(error) && (error.code === "NO_SUCH_KEY" || error.code === "NOT_FOUND")) return false;
-          throw error;
-        },
-      );
-      if (exists) return false;
-    }
-    const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
-    await putObjectText(client, { ...at, text: JSON.stringify(claim), ...once });
-    return true;
-  } catch (error) {
-    if (isFault(error) && error.code === "ALREADY_EXISTS") return false;
-    throw error;
-  }
-}
-
 interface Claim {
   hub: Hub;
   run: RunName;
@@ -112,47 +87,6 @@ interface Claim {
   isLine: boolean;
   /** Set for one of several nodes that write the run together. */
   group?: GroupClaim | undefined;
-}
-
-/** The result of writing a claim to one home. */
-type Written = { store: OpenStore; isOurs: boolean };
-
-/**
- * Writes the claim to every home that can be reached. One is enough: the claim only matters after the database was lost, and
- * then numbers continue a thousand above the highest that any home names. @throws Fault those of the store, when no home took
- * it
- */
-async function writeToHomes(stores: readonly OpenStore[], claim: EpochClaim): Promise<Written[]> {
-  const tried = await Promise.allSettled(
-    stores.map(async (store) => ({ store, isOurs: await writeClaim(store, claim) })),
-  );
-  const written = tried.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  const [first] = tried;
-  if (written.length === 0 && first?.status === "rejected") throw first.reason;
-  return written;
-}
-
-/**
- * Returns the homes that a node without a hub has written to, which must be read again. An unreachable home does not block
- * the claim. @throws Fault RUN_IN_USE while such a node writes the run
- */
-async function shutOutStandalone(hub: Hub, stores: readonly OpenStore[], claim: EpochClaim): Promise<OpenStore[]> {
-  const now = hub.now();
-  const written: OpenStore[] = [];
-  for (const store of stores) {
-    try {
-      // The mark comes first: from then on no node starts without a hub there.
-      await markPrefix(hub, store);
-      if (await takeFromStandalone(store, claim, now)) written.push(store);
-    } catch (error) {
-      if (!isFault(error)) throw error;
-      if (error.code !== "RUN_IN_USE") continue;
-      // The next claim reads what that node still writes.
-      await hub.db.run.updateMany({ where: { name: claim.run }, data: { highestSeen: null } });
-      throw error;
-    }
-  }
-  return written;
 }
 
 const unlessFault = (error: unknown): void => {
@@ -263,6 +197,18 @@ export async function claimEpoch(
     }),
   );
 }
+
+/**
+ * Claims the run of a job for the node that is handed the job. The person who submitted the job has decided that it takes the
+ * run over, so neither patterns nor the present writer refuse it. @throws Fault NODE_REVOKED, CONFLICT, and the faults of the
+ * store
+ */
+export const claimForJob = ({ hub, run, node }: Claimant): Promise<ClaimAnswer> =>
+  hub.locks.run(`run ${run}`, async () => {
+    const highestSeen = await openRun(hub, run, node);
+    await markPrefix(hub, await hub.stores.open(node.profileId)).catch(unlessFault);
+    return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));
+  });
 
 /**
  * Opens an epoch that starts at the beginning, for a program that started over. Older checkpoints stay the newest until the

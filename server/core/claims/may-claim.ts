@@ -15,7 +15,8 @@ import { currentEpoch } from "../runs/newest.ts";
  * its token or its page. Without patterns it may write its own runs, new ones, and those it named at enrollment, unless these
  * belong to nodes that enrolled another way. Second, the run must be free: its writer is silent, has left or was revoked. It
  * also counts as free if the platform confirms that the node replaces the writer (the same container group). Claims of a node
- * about itself, such as its machine id, prove nothing. A person can hand a run over, which meets both conditions.
+ * about itself, such as its machine id, prove nothing. A person can hand a run over, which meets both conditions. The run of a job is
+ * claimed for the node that is handed the job, without these conditions; while that node runs it, its group takes nothing over.
  */
 export interface Claimant {
   hub: Hub;
@@ -77,12 +78,17 @@ async function cameTheSameWay(hub: Hub, node: LiveNode, writerId: string): Promi
 export async function requireFree({ hub, run, node }: Claimant, last: Epoch | null): Promise<void> {
   if (last === null || last.nodeId === node.id) return;
   const writer = hub.live.nodes.get(last.nodeId);
-  if (writer === undefined || !holdsLease(writer, hub.now()) || isOfGroup(node, writer)) return;
+  if (writer === undefined || !holdsLease(writer, hub.now())) return;
+  if (isOfGroup(node, writer) && !(await isLeased(hub, run, writer.id))) return;
   if (await isHandedTo({ hub, run, node })) return;
   const quietMs = hub.now() - (writer.lastSeenAt ?? writer.quietSince);
   const detail = `${writer.name}, ${formatDuration(Math.max(0, quietMs))} ago`;
   throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail });
 }
+
+/** Returns whether the writer runs a job in the run: then the hub moves it, and no other node of the group takes it over. */
+const isLeased = async (hub: Hub, run: RunName, writerId: string): Promise<boolean> =>
+  (await hub.db.jobAttempt.count({ where: { endedAt: null, nodeId: writerId, job: { run } } })) > 0;
 
 /** Returns whether the writer still counts as alive. After a start of the hub, a writer not heard yet gets time to report. */
 const holdsLease = (writer: LiveNode, now: number): boolean =>

@@ -68,6 +68,11 @@ export class Live {
     ["sent", 0],
     ["accepted", 0],
   ]);
+  /** Number of jobs that have not ended, by state. */
+  openJobs: ReadonlyMap<string, number> = new Map([
+    ["waiting", 0],
+    ["running", 0],
+  ]);
   /** Restores may be waiting for their turn. Their queue is in the database, and is read only while this is true. */
   mayRestoresWait = true;
   /** Messages of alerts may be waiting for delivery. */

@@ -17,6 +17,7 @@ const OF_RUNS: ReadonlySet<AlertKind> = new Set([
   "claim-refused",
   "nothing-safe",
   "doubtful",
+  "job-failed",
 ]);
 
 /** Returns the path of the page about an alert's subject. */

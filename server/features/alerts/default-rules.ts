@@ -24,6 +24,8 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
     condition: { kind: "nothing-safe" },
     severity: "critical",
   }),
+  "default-job-failed": ruleDraft.parse({ name: "A job failed", condition: { kind: "job-failed" } }),
+  "default-queue-stuck": ruleDraft.parse({ name: "A queue does not move", condition: { kind: "queue-stuck" } }),
   // Off by default: a node whose training is over makes no checkpoint either.
   "default-no-checkpoint": ruleDraft.parse({
     name: "A run makes no checkpoint",

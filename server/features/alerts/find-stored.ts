@@ -2,7 +2,6 @@ import { isExpected } from "#protocol/fleet/node-status.ts";
 import type { EventKind } from "#protocol/base/event-kinds.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
-import { fitsNode, fitsPattern } from "#protocol/base/scope.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { failedSignInsSince } from "#server/core/accounts/auth/refusals.ts";
@@ -12,6 +11,8 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
 import type { LiveRule } from "#server/core/api/ports/alert-memory.ts";
 import type { Finding } from "./find-live.ts";
+import { failedJobs, stuckQueues } from "./find-jobs.ts";
+import { isMeant } from "./is-meant.ts";
 
 /** Evaluates the alert rules that only the database can answer, by queries on indexed columns. */
 
@@ -38,16 +39,14 @@ export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | 
       return doubtfulOnes(hub, rule, condition.withinMs);
     case "nothing-safe":
       return endedUnsafe(hub, rule, condition.withinMs);
+    case "job-failed":
+      return failedJobs(hub, rule, condition.withinMs);
+    case "queue-stuck":
+      return stuckQueues(hub, condition.longerThanMs);
     default:
       return null;
   }
 }
-
-const isMeant = (hub: Hub, rule: LiveRule, about: { nodeId: string; run: string | null }): boolean => {
-  const node = hub.live.nodes.get(about.nodeId);
-  const isHere = node === undefined ? rule.scope.nodes === null : fitsNode(node, rule.scope);
-  return isHere && (about.run === null || fitsPattern(about.run, rule.scope.runs));
-};
 
 /** Verb of the alert text by direction of the transfer. Reading a checkpoint back counts as trying a restore. */
 const TRIED: Readonly<Record<string, string>> = { verify: "verify", drill: "rehearse a restore of" };

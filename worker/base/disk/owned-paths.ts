@@ -88,6 +88,11 @@ export const OWNED_PATHS = {
     why: "A program must not go on from it, and this run wrote it: it was captured or restored here, or it is in a known format and was written since the run is watched and since its last safe step. Removed only when the ledger says that exactly this content was stored, and the hub that its checkpoint is complete in the bucket now; otherwise by a person.",
     fits: matches(/(^|\/)\.set-aside-([^/]+|checkpoints\/[^/]+)$/),
   },
+  "job-folder": {
+    paths: "`<id of the job>` in the folder of `tidemark work --work-folder`",
+    why: "The worker made it for the job, an attempt of the job has ended here, and each file in it belongs to a checkpoint of which the ledger says that exactly this content was stored, and the hub that it is complete in the bucket now. Otherwise it stays.",
+    fits: matches(new RegExp(`(^|/)${UUID}$`)),
+  },
   asked: {
     paths: "files of the destination of `sync --delete`, and folders that this leaves empty",
     why: "A person asked for it on the command line, and the source was listed completely.",

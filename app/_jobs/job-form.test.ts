@@ -1,0 +1,48 @@
+import { expect, test } from "vitest";
+import { jobSpec } from "#protocol/jobs/job-spec.ts";
+import { asCurl, asFile, EMPTY_FIELDS, fieldsLike, readFields } from "./job-form.ts";
+
+const fields = {
+  ...EMPTY_FIELDS,
+  command: "python train.py --name 'a b'",
+  watch: "out\n\n logs/checkpoints ",
+  environment: "WANDB_MODE=offline\nA=b=c",
+  gpuGb: "24",
+};
+
+test("describe a job that the hub takes, and that fills the form again", () => {
+  const read = readFields(fields);
+  const job = jobSpec.parse("job" in read ? read.job : null);
+  expect(job).toMatchObject({
+    queue: "default",
+    command: "python",
+    arguments: ["train.py", "--name", "a b"],
+    watch: ["out", "logs/checkpoints"],
+    environment: { WANDB_MODE: "offline", A: "b=c" },
+    needs: { gpuMemoryBytes: 24_000_000_000 },
+    priority: 0,
+  });
+  const again = readFields(fieldsLike(job));
+  expect(jobSpec.parse("job" in again ? again.job : null)).toEqual(job);
+});
+
+test.each([
+  [{ command: "" }, "command"],
+  [{ command: "echo 'open" }, "command"],
+  [{ priority: "1.5" }, "priority"],
+  [{ mostFailures: "0" }, "mostFailures"],
+  [{ gpuGb: "much" }, "gpuGb"],
+  [{ environment: "no value" }, "environment"],
+])("of %j say what is wrong at the field", (change, field) => {
+  const read = readFields({ ...fields, ...change });
+  expect("errors" in read ? Object.keys(read.errors) : []).toEqual([field]);
+});
+
+test("are the same job as a file, and in a call that a shell reads", () => {
+  const read = readFields({ ...fields, command: 'echo "it\'s"' });
+  if (!("job" in read)) throw new Error("it is a job");
+  expect(jobSpec.parse(JSON.parse(asFile(read.job))).arguments).toEqual(["it's"]);
+  const call = asCurl(read.job, "https://hub.example.com");
+  const body = /-d '(.*)' https:\/\/hub\.example\.com\/api\/trpc\/jobs\.submit$/.exec(call)?.[1] ?? "";
+  expect(JSON.parse(body.replaceAll(String.raw`'\''`, "'"))).toEqual({ jobs: [read.job] });
+});

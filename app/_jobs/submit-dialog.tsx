@@ -1,0 +1,207 @@
+"use client";
+import { useQuery, useQueryClient } from "@tanstack/react-query";
+import { useState } from "react";
+import { useRouter } from "next/navigation";
+import type { JobDraft } from "#protocol/jobs/job-spec.ts";
+import { Field } from "../_forms/field.tsx";
+import { Form, FormFault } from "../_forms/form.tsx";
+import { FormEnd } from "../_forms/form-end.tsx";
+import { TextField } from "../_forms/text-field.tsx";
+import { useAction } from "../_hub/actions/use-action.ts";
+import { hub } from "../_hub/queries/client.ts";
+import { FilterWords } from "../_ui/controls/filter-words.tsx";
+import { TextArea } from "../_ui/controls/text-input.tsx";
+import { say } from "../_ui/feedback/toast.tsx";
+import { CodeBlock } from "../_ui/layout/code-block.tsx";
+import { Dialog } from "../_ui/layout/dialog.tsx";
+import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
+import { asCurl, asFile, EMPTY_FIELDS, fieldsLike, readFields, type JobFields } from "./job-form.ts";
+import { lastJobQuery } from "./job-queries.ts";
+
+/** A form that submits one job. It begins with the fields of the newest job. `queue`: the queue that the page shows. */
+export function SubmitDialog({ queue, onClose }: { queue: string; onClose: () => void }) {
+  const last = useQuery({ ...lastJobQuery(), staleTime: Infinity });
+  const isKnown = last.data !== undefined || last.isError;
+  const like = last.data === undefined || last.data === null ? EMPTY_FIELDS : fieldsLike(last.data);
+  return (
+    <Dialog
+      open
+      onClose={onClose}
+      title="Submit a job"
+      intro="A node of the queue runs the command, and another one goes on with it when the first is interrupted."
+    >
+      {isKnown ? (
+        <SubmitForm first={queue === "" ? like : { ...like, queue }} onClose={onClose} />
+      ) : (
+        <SkeletonRows rows={6} label="Loading the last job" />
+      )}
+    </Dialog>
+  );
+}
+
+function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void }) {
+  const client = useQueryClient();
+  const router = useRouter();
+  const [fields, setFields] = useState(first);
+  const set = (some: Partial<JobFields>) => setFields((old) => ({ ...old, ...some }));
+  const read = readFields(fields);
+  const submit = useAction((job: JobDraft) => hub.jobs.submit.mutate({ jobs: [job] }));
+  return (
+    <Form
+      label="Job"
+      errors={"errors" in read ? read.errors : {}}
+      actions={[submit]}
+      onSubmit={() => {
+        if (!("job" in read)) return;
+        submit.run(read.job, ({ jobs: [made] }) => {
+          void client.invalidateQueries({ queryKey: ["jobs"] });
+          if (made === undefined) return;
+          say("safe", `Job ${made.number} waits in ${made.queue}.`);
+          onClose();
+          router.push(`/jobs/${encodeURIComponent(made.id)}`);
+        });
+      }}
+    >
+      <TextField
+        label="Command"
+        hint="Executed without a shell. For pipes and variables: sh -c '…'"
+        path="command"
+        required
+        kind="code"
+        value={fields.command}
+        placeholder="python train.py"
+        onChange={(command) => set({ command })}
+      />
+      <LinesField
+        label="Watched folders"
+        hint="One folder a line, absolute or in the working folder. Their checkpoints are kept safe and restored."
+        path="watch"
+        value={fields.watch}
+        placeholder="out"
+        onChange={(watch) => set({ watch })}
+      />
+      <TextField
+        label="Name"
+        path="name"
+        value={fields.name}
+        maxLength={128}
+        placeholder="for people to read"
+        onChange={(name) => set({ name })}
+      />
+      <TextField
+        label="Queue"
+        path="queue"
+        required
+        value={fields.queue}
+        maxLength={64}
+        onChange={(queue) => set({ queue })}
+      />
+      <details className="py-1.5">
+        <summary className="w-fit text-soft">Run, working folder, environment, policy and needs</summary>
+        <TextField
+          label="Run"
+          hint="The job goes on from the newest safe checkpoint of this run. Empty: a run of its own."
+          path="run"
+          value={fields.run}
+          maxLength={128}
+          onChange={(run) => set({ run })}
+        />
+        <TextField
+          label="Working folder"
+          hint="Empty: the folder in which the worker was started."
+          path="workingFolder"
+          kind="code"
+          value={fields.workingFolder}
+          onChange={(workingFolder) => set({ workingFolder })}
+        />
+        <LinesField
+          label="Environment"
+          hint="One NAME=value a line. Operators and the nodes that take the job can read it: put no secrets here."
+          path="environment"
+          value={fields.environment}
+          placeholder="WANDB_MODE=offline"
+          onChange={(environment) => set({ environment })}
+        />
+        <TextField
+          label="Priority"
+          hint="From -100 to 100. Higher goes first."
+          path="priority"
+          inputMode="numeric"
+          value={fields.priority}
+          onChange={(priority) => set({ priority })}
+        />
+        <TextField
+          label="Failures"
+          hint="The job fails after so many. Interruptions do not count."
+          path="mostFailures"
+          inputMode="numeric"
+          value={fields.mostFailures}
+          onChange={(mostFailures) => set({ mostFailures })}
+        />
+        <TextField
+          label="GPU memory"
+          hint="Least memory of one GPU, in GB. Empty: any node."
+          path="gpuGb"
+          inputMode="decimal"
+          value={fields.gpuGb}
+          onChange={(gpuGb) => set({ gpuGb })}
+        />
+      </details>
+      {"job" in read && <OtherWays job={read.job} />}
+      <FormFault />
+      <FormEnd word="Submit" busyWord="Submitting" busy={submit.busy} onCancel={onClose} />
+    </Form>
+  );
+}
+
+interface LinesFieldProps {
+  label: string;
+  hint: string;
+  path: keyof JobFields;
+  value: string;
+  placeholder: string;
+  onChange: (value: string) => void;
+}
+
+function LinesField({ label, hint, path, value, placeholder, onChange }: LinesFieldProps) {
+  return (
+    <Field label={label} hint={hint} path={path}>
+      {(ids) => (
+        <TextArea
+          {...ids}
+          kind="code"
+          rows={Math.min(6, Math.max(1, value.split("\n").length))}
+          value={value}
+          placeholder={placeholder}
+          onChange={(event) => onChange(event.target.value)}
+        />
+      )}
+    </Field>
+  );
+}
+
+const WAYS = [
+  { id: "file", label: "As a file" },
+  { id: "curl", label: "As curl" },
+];
+
+/** Shows the same submission for a command line. */
+function OtherWays({ job }: { job: JobDraft }) {
+  const [way, setWay] = useState("file");
+  return (
+    <details className="py-1.5">
+      <summary className="w-fit text-soft">The same on a command line</summary>
+      <div className="flex flex-col gap-1.5 pt-1.5">
+        <FilterWords label="Form" words={WAYS} value={way} onChange={setWay} />
+        {way === "file" ? (
+          <>
+            <CodeBlock label="job.json" text={asFile(job)} />
+            <CodeBlock label="command line" text="tidemark jobs submit job.json" />
+          </>
+        ) : (
+          <CodeBlock label="call with curl" text={asCurl(job, window.location.origin)} />
+        )}
+      </div>
+    </details>
+  );
+}

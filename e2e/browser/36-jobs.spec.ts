@@ -1,0 +1,140 @@
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { ROOT } from "../stage/start-process.ts";
+import { expect, expectSound, openSignedIn, test } from "./story.ts";
+
+/**
+ * Jobs by hand: submitted, found by filters, held by a paused queue and canceled by the dozen without a node; and one that is
+ * trained by two nodes, because the first is killed.
+ */
+
+test("a job is submitted, the next form is like it, a queue is paused, and jobs are canceled after their number was shown", async ({
+  page,
+  stage,
+}) => {
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/jobs`);
+  await expect(page.getByText("No jobs yet")).toBeVisible();
+  await expectSound(page);
+
+  await page.getByRole("button", { name: "Submit a job" }).click();
+  const form = page.getByRole("dialog", { name: "Submit a job" });
+  await form.getByRole("textbox", { name: "Command" }).fill("python train.py --name 'open");
+  await form.getByRole("button", { name: "Submit" }).click();
+  await expect(form.getByText("A quotation mark is not closed.")).toBeVisible();
+  await form.getByRole("textbox", { name: "Command" }).fill("python train.py --name 'two words'");
+  await form.getByLabel("Watched folders").fill("out");
+  await form.getByLabel("Name").fill("llama");
+  await form.getByText("The same on a command line").click();
+  await expect(form.getByLabel("job.json", { exact: true })).toContainText('"two words"');
+  await expectSound(page);
+  await form.getByRole("button", { name: "Submit" }).click();
+
+  await expect(page).toHaveURL(/\/jobs\/[0-9a-f-]{36}$/);
+  await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
+  await expect(page.getByText("No node has taken the job so far.")).toBeVisible();
+  await expect(page.getByLabel("command", { exact: true })).toContainText("python train.py --name 'two words'");
+  await expectSound(page);
+
+  const { jobs } = stage.client;
+  const many = Array.from({ length: 30 }, (_, at) => ({ queue: "night", name: `sweep-${at}`, command: "true" }));
+  await jobs.submit.mutate({ jobs: many });
+  await page.goto(`${stage.hub.url}/jobs`);
+  const list = page.getByRole("table", { name: "Jobs" });
+  await expect(list.getByRole("link", { name: "sweep-29" })).toBeVisible();
+  await page.getByRole("button", { name: "Submit a job" }).click();
+  // Like the newest job.
+  await expect(form.getByRole("textbox", { name: "Command" })).toHaveValue("true");
+  await expect(form.getByLabel("Queue")).toHaveValue("night");
+  await page.keyboard.press("Escape");
+  await expect(form).toBeHidden();
+
+  const queues = page.getByRole("table", { name: "Queues" });
+  await queues.getByRole("button", { name: "Pause queue night" }).click();
+  await expect(queues.getByText("paused")).toBeVisible();
+  await expect(queues.getByRole("button", { name: "Resume queue night" })).toBeVisible();
+
+  await queues.getByRole("button", { name: "night", exact: true }).click();
+  await expect(page).toHaveURL(/queue=night/);
+  await expect(list.getByRole("link", { name: "llama" })).toHaveCount(0);
+  await page.getByRole("searchbox", { name: "Search jobs" }).fill("sweep-1");
+  // sweep-1 and sweep-10 to sweep-19.
+  await expect(list.getByRole("row")).toHaveCount(12);
+  await page.getByRole("button", { name: "Cancel…" }).click();
+  const question = page.getByRole("dialog", { name: "Cancel 11 jobs?" });
+  await expect(question).toBeVisible();
+  await expectSound(page);
+  await question.getByRole("button", { name: "Cancel", exact: true }).click();
+  await expect(page.getByText("11 jobs are canceled.")).toBeVisible();
+  await expect(list.getByText("canceled", { exact: true })).toHaveCount(11);
+  const { rows } = await jobs.list.query({ states: ["waiting"], queue: "night" });
+  expect(rows).toHaveLength(19);
+
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.screenshot({ path: "test-results/jobs-dark.png", fullPage: true });
+  await page.setViewportSize({ width: 390, height: 900 });
+  await expect(list.getByRole("link", { name: "llama" })).toBeVisible();
+  await expectSound(page);
+});
+
+test("a job is watched while it trains; its node is killed, and it goes on at another from the safe step", async ({
+  page,
+  stage,
+}) => {
+  const workFolder = (node: string): string => join(stage.dir, "nodes", node, "jobs");
+  const start = (name: string) =>
+    stage.startNode({ name, queue: "default", flags: ["--work-folder", workFolder(name)] });
+  const held = join(stage.dir, "held");
+  writeFileSync(held, "");
+  const program = join(ROOT, "e2e/stage/training-program.ts");
+  // The program stops after its next step while `ckpt/hold` is there.
+  const training = `mkdir -p ckpt; test -e ${held} && touch ckpt/hold; exec ${process.execPath} ${program} "$PWD/ckpt" 3`;
+  const one = await start("one");
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/jobs?do=submit`);
+  const form = page.getByRole("dialog", { name: "Submit a job" });
+  await form.getByRole("textbox", { name: "Command" }).fill(`sh -c '${training}'`);
+  await form.getByLabel("Watched folders").fill("ckpt");
+  await form.getByLabel("Name").fill("llama");
+  await form.getByRole("button", { name: "Submit" }).click();
+
+  await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
+  const attempts = page.getByRole("table", { name: "Attempts" });
+  const first = attempts.getByRole("row").filter({ hasText: "epoch 1" });
+  await expect(first.getByText("running")).toBeVisible();
+  await expect(first.getByText("from the beginning to 10, safe up to 10", { exact: true })).toBeVisible();
+  await expectSound(page);
+
+  await one.stop("SIGKILL");
+  const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  await expect(first.getByText("interrupted")).toBeVisible();
+  await start("two");
+  const second = attempts.getByRole("row").filter({ hasText: "epoch 2" });
+  await expect(second.getByText("from 10 to 20", { exact: false }).last()).toBeVisible();
+  const hold = join(workFolder("two"), id, "ckpt/hold");
+  await expect.poll(() => existsSync(hold)).toBe(true);
+  rmSync(held);
+  rmSync(hold);
+  await expect(second.getByText("completed")).toBeVisible();
+  await expect(second.getByText("from 10 to 40, safe up to 40", { exact: true })).toBeVisible();
+  await expect(page.getByText("done", { exact: true })).toBeVisible();
+  await expectSound(page);
+  await page.screenshot({ path: "test-results/job-light.png", fullPage: true });
+  await page.emulateMedia({ colorScheme: "dark" });
+  await page.setViewportSize({ width: 390, height: 900 });
+  await expectSound(page);
+  await page.screenshot({ path: "test-results/job-narrow.png", fullPage: true });
+
+  await stage.client.jobs.submit.mutate({ jobs: [{ command: "true", queue: "nobody" }] });
+  await page.goto(stage.hub.url);
+  const counts = page.getByRole("region", { name: "Jobs" });
+  await expect(counts.getByRole("listitem").filter({ hasText: "waiting" })).toContainText("1");
+  await expectSound(page);
+  await counts.getByRole("link").nth(1).click();
+  await expect(page).toHaveURL(/\/jobs\?show=waiting$/);
+  await page.goBack();
+  await page.goto(`${stage.hub.url}/jobs/${id}`);
+  await page.getByRole("link", { name: "Checkpoints" }).click();
+  await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
+});

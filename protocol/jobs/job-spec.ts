@@ -1,0 +1,101 @@
+import * as z from "zod";
+import { addressText, byteCount, MOST_LABELS, rate, recordOf } from "../base/bounded.ts";
+import { runName } from "../base/names.ts";
+
+/** Describes a job: a command that a node runs under the supervisor of `tidemark run`, and the policy for its ends. */
+
+const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+export const DEFAULT_QUEUE = "default";
+/** A UUID of a Salad container group is a queue's name too. */
+export const queueName = z
+  .string()
+  .regex(NAME, "a queue's name has 1 to 64 letters, digits, '.', '_' or '-' and starts with a letter or digit");
+
+/** Text that becomes an argument or a variable of a process, which NUL would cut short. */
+const processText = (mostLength: number) =>
+  addressText(mostLength).refine((text) => !text.includes("\0"), "it contains a NUL character");
+
+/** A folder on the node: absolute, or relative to the working folder. */
+const folder = processText(1024).min(1);
+const variableName = z.string().regex(/^[A-Za-z_][A-Za-z0-9_]{0,127}$/, "not a name of an environment variable");
+
+const MOST_ARGUMENTS = 256;
+const MOST_VARIABLES = 256;
+/** Bound on the characters of command, arguments and environment together: 1,000 of them fit into one request. */
+export const MOST_SPEC_CHARS = 32_768;
+
+export const jobLabels = recordOf(z.string().min(1).max(32), z.string().max(128), MOST_LABELS);
+
+/** What a node must have to take the job. */
+export const jobNeeds = z.object({
+  /** Memory of one GPU. A node that reports none does not fit. */
+  gpuMemoryBytes: byteCount.optional(),
+  /** Free bytes on the node's disk. A node that does not report its disk fits. */
+  diskBytes: byteCount.optional(),
+  /** Measured upload rate to the bucket of the node. A node without a measurement fits. */
+  uplinkBytesPerSecond: rate.optional(),
+  /** Labels that the node must have with these values. */
+  labels: jobLabels.default({}),
+});
+
+const exitCodes = z.array(z.number().int().min(1).max(255)).max(255).default([]);
+const LONGEST_SECONDS = 366 * 86_400;
+
+export const jobPolicy = z.object({
+  /** The job fails when it has failed this often. Interruptions are never counted. */
+  mostFailures: z.number().int().min(1).max(100).default(3),
+  exitCodes: z
+    .object({
+      /** The job waits again. An attempt that made a newer step safe is not counted as a failure. */
+      retry: exitCodes,
+      /** The job fails at once. */
+      fail: exitCodes,
+      /** Counted as a failure, and this node is not given the job again for an hour. */
+      banMachine: exitCodes,
+    })
+    .default({ retry: [], fail: [], banMachine: [] }),
+  /** Longest duration of one attempt. */
+  longestSeconds: z.number().int().min(1).max(LONGEST_SECONDS).optional(),
+  /** Longest time of an attempt without a newer safe step. */
+  noProgressSeconds: z.number().int().min(60).max(LONGEST_SECONDS).optional(),
+});
+export type JobPolicy = z.infer<typeof jobPolicy>;
+
+const DEFAULT_POLICY: JobPolicy = { mostFailures: 3, exitCodes: { retry: [], fail: [], banMachine: [] } };
+
+export const jobSpec = z
+  .object({
+    queue: queueName.default(DEFAULT_QUEUE),
+    /** Shown to people. */
+    name: addressText(128).trim().min(1).optional(),
+    /** Run that the job writes and resumes. Default: the name if no run or job has it, else one made from the job's id. */
+    run: runName.optional(),
+    /** Executed without a shell. */
+    command: processText(4_096).min(1),
+    arguments: z.array(processText(8_192)).max(MOST_ARGUMENTS).default([]),
+    /** Laid over the node's environment. It is not sealed: nodes and operators read it. */
+    environment: recordOf(variableName, processText(8_192), MOST_VARIABLES).default({}),
+    /** Default: the folder in which the worker was started. */
+    workingFolder: folder.optional(),
+    /** Folders whose checkpoints are captured. */
+    watch: z.array(folder).max(16).default([]),
+    /** A job with a higher priority is handed out first. */
+    priority: z.number().int().min(-100).max(100).default(0),
+    labels: jobLabels.default({}),
+    needs: jobNeeds.default({ labels: {} }),
+    policy: jobPolicy.default(DEFAULT_POLICY),
+    /** A second submission by the same person with the same key is the same job. */
+    idempotencyKey: addressText(128).min(1).optional(),
+  })
+  .refine(
+    (spec) => charsOf(spec) <= MOST_SPEC_CHARS,
+    `command, arguments and environment have more than ${MOST_SPEC_CHARS} characters together`,
+  );
+export type JobSpec = z.infer<typeof jobSpec>;
+/** A job as people write it, without the defaults. */
+export type JobDraft = z.input<typeof jobSpec>;
+
+function charsOf(spec: { command: string; arguments: string[]; environment: Record<string, string> }): number {
+  const variables = Object.entries(spec.environment).flat();
+  return [spec.command, ...spec.arguments, ...variables].reduce((sum, text) => sum + text.length, 0);
+}

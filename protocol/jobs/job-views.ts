@@ -1,0 +1,122 @@
+import * as z from "zod";
+import { addressText, rowNumber } from "../base/bounded.ts";
+import { id, runName } from "../base/names.ts";
+import { jobSpec, queueName, type JobSpec } from "./job-spec.ts";
+import { jobState, JOB_STATES, type AttemptOutcome, type JobState } from "./job-states.ts";
+
+/** Inputs of the procedures about jobs that people call, and what they see. */
+
+export const MOST_SUBMITTED = 1_000;
+export const submitJobsInput = z.object({ jobs: z.array(jobSpec).min(1).max(MOST_SUBMITTED) });
+
+export interface SubmittedJob {
+  id: string;
+  /** Number in the order of submission. */
+  number: number;
+  run: string;
+  queue: string;
+  state: JobState;
+  /** False: an earlier submission with the same idempotency key made it. */
+  isNew: boolean;
+}
+
+export const jobFilter = z.object({
+  /** Empty: all. */
+  states: z.array(jobState).max(JOB_STATES.length).default([]),
+  queue: queueName.nullable().default(null),
+  run: runName.nullable().default(null),
+  label: z
+    .object({ name: z.string().min(1).max(32), value: z.string().max(128) })
+    .nullable()
+    .default(null),
+  /** E-mail address of the person who submitted it. */
+  owner: z.string().max(254).nullable().default(null),
+  /** Part of the name. */
+  words: addressText(128).trim().default(""),
+});
+export type JobFilter = z.infer<typeof jobFilter>;
+
+export const listJobsInput = jobFilter.extend({
+  /** `number` of the last row of the previous page. Newest first. */
+  cursor: rowNumber.nullable().default(null),
+  limit: z.number().int().min(1).max(200).default(50),
+});
+
+export const changeJobsInput = z.object({
+  which: z.union([z.object({ ids: z.array(id).min(1).max(1_000) }), z.object({ filter: jobFilter })]),
+  /** Counts the jobs without changing them. */
+  dryRun: z.boolean().default(false),
+});
+
+export interface ChangedJobs {
+  /** Jobs that were chosen. */
+  found: number;
+  /** Those that were changed; with `dryRun`, those that would be. The others are in another state. */
+  changed: number;
+  /** Of these, the running ones. */
+  running: number;
+}
+
+export const byQueue = z.object({ queue: queueName });
+
+export interface JobRow {
+  id: string;
+  number: number;
+  queue: string;
+  name: string;
+  run: string;
+  state: JobState;
+  priority: number;
+  labels: Record<string, string>;
+  owner: string;
+  /** Failures that count toward the policy, and attempts so far. */
+  failures: number;
+  mostFailures: number;
+  attempts: number;
+  /** The node of the running attempt, or of the last one. */
+  node: { id: string; name: string } | null;
+  /** Why it waits, or why its last attempt ended; null when there is nothing to say. */
+  reason: string | null;
+  /** Epoch ms. `dueAt`: a waiting job is not handed out before, null for the others. */
+  createdAt: number;
+  dueAt: number | null;
+  startedAt: number | null;
+  endedAt: number | null;
+}
+
+export interface JobAttemptRow {
+  attempt: number;
+  node: { id: string; name: string };
+  epoch: number | null;
+  startedAt: number;
+  endedAt: number | null;
+  /** Null while it runs. */
+  outcome: AttemptOutcome | null;
+  reason: string | null;
+  exitCode: number | null;
+  signal: string | null;
+  fromStep: number | null;
+  toStep: number | null;
+  safeStep: number | null;
+}
+
+export interface JobBanRow {
+  node: { id: string; name: string };
+  until: number;
+  reason: string;
+}
+
+export interface JobDetail extends JobRow {
+  /** For viewers the values of `environment` are empty. */
+  spec: JobSpec;
+  /** Newest first, 200 at most. */
+  attemptRows: JobAttemptRow[];
+  bans: JobBanRow[];
+}
+
+export interface JobQueueRow {
+  queue: string;
+  counts: Record<JobState, number>;
+  pausedAt: number | null;
+  pausedBy: string | null;
+}

@@ -1,0 +1,61 @@
+import { createSignal, type Signal } from "./signal.ts";
+
+/** What the hub remembers of jobs beside their rows: which nodes wait for one, and when attempts were last asked about. */
+
+export interface QueueMemory {
+  /** Calls that use it. It is forgotten with the last one, because nodes make up names of queues. */
+  users: number;
+  /** Rung when one of its jobs may be handed out. */
+  readonly signal: Signal;
+  /** Number of rings. */
+  version: number;
+  /** The version at which no job was due; the next look for one needs no query. */
+  emptyAt: number | null;
+}
+
+export interface JobMemory {
+  readonly queues: Map<string, QueueMemory>;
+  /** The waiting call of each node; a newer one ends it. */
+  readonly waiting: Map<string, AbortController>;
+  /** Epoch ms at which an attempt was last asked about, by job. */
+  readonly heard: Map<string, number>;
+  /** Attempts may be open. Their rows are read only while this is true. */
+  mayRun: boolean;
+  /** Waits that ended before this time (epoch ms) were announced. */
+  dueThrough: number;
+}
+
+export const createJobMemory = (): JobMemory => ({
+  queues: new Map(),
+  waiting: new Map(),
+  heard: new Map(),
+  mayRun: true,
+  dueThrough: 0,
+});
+
+/** Calls `work` with the memory of a queue, which exists as long as a call uses it. */
+export async function withQueue<T>(
+  { queues }: JobMemory,
+  name: string,
+  work: (queue: QueueMemory) => Promise<T>,
+): Promise<T> {
+  const queue = queues.get(name) ?? { users: 0, signal: createSignal(), version: 0, emptyAt: null };
+  queues.set(name, queue);
+  queue.users++;
+  try {
+    return await work(queue);
+  } finally {
+    queue.users--;
+    if (queue.users === 0) queues.delete(name);
+  }
+}
+
+/** Wakes the nodes that wait for a job of these queues. Call it after the change is stored. */
+export function ringQueues({ queues }: JobMemory, names: Iterable<string>): void {
+  for (const name of new Set(names)) {
+    const queue = queues.get(name);
+    if (queue === undefined) continue;
+    queue.version++;
+    queue.signal.ring();
+  }
+}

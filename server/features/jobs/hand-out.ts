@@ -1,0 +1,146 @@
+import { runName } from "#protocol/base/names.ts";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
+import { jobStatesBefore } from "#protocol/jobs/job-states.ts";
+import type { TakenJob } from "#protocol/jobs/node-jobs.ts";
+import type { Job } from "#prisma/client/client.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import { claimForJob } from "#server/core/claims/claim-epoch.ts";
+import { emit, recordEvent } from "#server/core/events/record-event.ts";
+import { withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
+import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
+import { chooseJob, type Offer } from "./choose-job.ts";
+import { endByHub } from "./end-by-hub.ts";
+import { readSpec } from "./read-spec.ts";
+import { banNode } from "./settle-end.ts";
+
+/**
+ * Hands one job to a node. First the row of the job is reserved: looks for a job of one queue follow each other, and the
+ * update finds it waiting or gives nothing. Then the run is claimed for the node, which writes to the bucket and takes time.
+ * The epoch of that claim is the lease.
+ */
+
+/** A node whose claim failed is not given the job again before. */
+const BAN_AFTER_CLAIM_MS = 60_000;
+
+/** Counting all of a long queue for one sentence would hold the database. */
+const MOST_COUNTED = 1_000;
+
+export interface HandOut {
+  node: LiveNode;
+  bootId: string;
+  offer: Offer;
+}
+
+/** Returns why a queue has no job for a node, for people; null when no job is due. */
+async function whyNone(hub: Hub, { queue, isPaused }: { queue: string; isPaused: boolean }): Promise<string | null> {
+  if (isPaused) return `the queue ${queue} is paused`;
+  const due = { queue, state: "waiting", dueAt: { lte: new Date(hub.now()) } };
+  const count = await hub.db.job.count({ where: due, take: MOST_COUNTED + 1 });
+  if (count === 0) return null;
+  const number = count > MOST_COUNTED ? `more than ${formatCount(MOST_COUNTED)}` : formatCount(count);
+  const jobs = count === 1 ? "one job waits" : `${number} jobs wait`;
+  return `${jobs} in the queue ${queue}, and this node can take none now: needs, bans, or runs that others write`;
+}
+
+/** Sets a job running and opens its next attempt; null when it is not waiting any more. */
+const reserve = (hub: Hub, id: string, { node, bootId }: HandOut): Promise<{ job: Job; attempt: number } | null> =>
+  hub.db.$transaction(async (tx) => {
+    const startedAt = new Date(hub.now());
+    const { count } = await tx.job.updateMany({
+      where: { id, state: { in: jobStatesBefore("running", "hub") } },
+      data: { state: "running", attempts: { increment: 1 }, nodeId: node.id, startedAt, reason: null },
+    });
+    if (count === 0) return null;
+    const job = await tx.job.findUniqueOrThrow({ where: { id } });
+    const attempt = job.attempts;
+    await tx.jobAttempt.create({ data: { jobId: id, attempt, nodeId: node.id, bootId, startedAt } });
+    return { job, attempt };
+  });
+
+type Looked = { reserved: { job: Job; attempt: number } } | { reserved: null; why: string | null };
+
+/** Reserves the first job of the queue that the node can take. */
+const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
+  hub.locks.run(`queue ${wanted.offer.queue}`, async () => {
+    const { node, offer } = wanted;
+    const nothing = (why: string | null): Looked => ({ reserved: null, why });
+    if (queue.emptyAt === queue.version || !isExpected(stateOf(node))) return nothing(null);
+    const { version } = queue;
+    const row = await hub.db.jobQueue.findUnique({ where: { name: offer.queue } });
+    if (row !== null && row.pausedAt !== null)
+      return nothing(await whyNone(hub, { queue: offer.queue, isPaused: true }));
+    for (;;) {
+      const chosen = await chooseJob(hub, node, offer);
+      if (chosen === null) {
+        const why = await whyNone(hub, { queue: offer.queue, isPaused: false });
+        if (why === null) queue.emptyAt = version;
+        return nothing(why);
+      }
+      const reserved = await reserve(hub, chosen.id, wanted);
+      if (reserved !== null) return { reserved };
+    }
+  });
+
+/**
+ * Returns the answer for a node about an attempt of its own: claims the run, which the node that has it goes on with. Null when
+ * the attempt is over. `isAgain`: the node was told before.
+ */
+export async function claimAttempt(
+  hub: Hub,
+  { job, attempt, node, isAgain = false }: { job: Job; attempt: number; node: LiveNode; isAgain?: boolean },
+): Promise<TakenJob | null> {
+  const claim = await claimForJob({ hub, run: runName.parse(job.run), node });
+  const { epoch, newest } = claim;
+  const event = await hub.db.$transaction(async (tx) => {
+    const fromStep = newest === null ? null : BigInt(newest.step);
+    const { count } = await tx.jobAttempt.updateMany({
+      where: { jobId: job.id, attempt, endedAt: null },
+      data: { epoch, fromStep },
+    });
+    // It was canceled meanwhile.
+    if (count === 0) return "over" as const;
+    if (isAgain) return null;
+    const from = newest === null ? "" : ` from step ${newest.step}`;
+    const text = `works on the job ${job.name} (attempt ${attempt})${from}`;
+    return recordEvent(tx, { at: hub.now(), kind: "job-started", work: "moving", node, run: job.run, text });
+  });
+  if (event === "over") return null;
+  hub.jobs.heard.set(job.id, hub.now());
+  emit(hub, event, ["jobs"]);
+  return { id: job.id, attempt, epoch, run: job.run, name: job.name, spec: readSpec(job), claim };
+}
+
+/**
+ * Hands the node the first job that it can take; null with a reason when there is none. @throws Fault those of a claim; the job
+ * then waits again, for another node first
+ */
+export const handOut = (hub: Hub, wanted: HandOut): Promise<{ job: TakenJob } | { job: null; why: string | null }> =>
+  withQueue(hub.jobs, wanted.offer.queue, async (queue) => {
+    for (;;) {
+      const looked = await look(hub, queue, wanted);
+      if (looked.reserved === null) return { job: null, why: looked.why };
+      const { job, attempt } = looked.reserved;
+      hub.jobs.mayRun = true;
+      try {
+        const taken = await claimAttempt(hub, { job, attempt, node: wanted.node });
+        if (taken !== null) return { job: taken };
+      } catch (error) {
+        await giveBack(hub, { job, attempt, node: wanted.node }, error);
+        throw error;
+      }
+    }
+  });
+
+async function giveBack(
+  hub: Hub,
+  { job, attempt, node }: { job: Job; attempt: number; node: LiveNode },
+  error: unknown,
+): Promise<void> {
+  const said = isFault(error) ? sentenceOf(error) : "the hub had an error";
+  const reason = `${node.name} could not be given the run: ${said}`;
+  const until = new Date(hub.now() + BAN_AFTER_CLAIM_MS);
+  await banNode(hub.db, { jobId: job.id, nodeId: node.id }, { until, reason });
+  await endByHub(hub, { jobId: job.id, attempt }, { kind: "interrupted", why: reason });
+}

@@ -1,0 +1,100 @@
+import { setImmediate } from "node:timers/promises";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import { JOB_LEASE_MS } from "#protocol/jobs/node-jobs.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import type { Job, JobAttempt } from "#prisma/client/client.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import { ringQueues } from "#server/core/live/job-memory.ts";
+import { stateOf } from "#server/core/live/live-node.ts";
+import { newestComplete } from "#server/core/runs/newest.ts";
+import { endByHub, type HubEnd } from "./end-by-hub.ts";
+
+/**
+ * Runs with the clock of the hub: ends attempts whose nodes are lost or that reached a limit of their policy, and wakes the
+ * nodes that wait when the wait of a job after a failure ends.
+ */
+
+/** The columns that are read every second: not the whole spec. */
+const WATCHED = { job: { select: { run: true, longestSeconds: true, noProgressSeconds: true } } } as const;
+type Watched = JobAttempt & { job: Pick<Job, keyof (typeof WATCHED)["job"]["select"]> };
+
+/** Returns why an attempt counts as interrupted; null while its node works on it. */
+export function whyLost(hub: Hub, open: Watched): string | null {
+  const node = hub.live.nodes.get(open.nodeId);
+  if (node === undefined) return "the hub does not know its node any more";
+  const state = stateOf(node);
+  if (state === "revoked") return `${node.name} was revoked`;
+  if (state === "offline") return `${node.name} stopped`;
+  if (!isExpected(state)) return `${node.name} is silent`;
+  const startedAt = open.startedAt.getTime();
+  if (open.epoch === null) return startedAt < hub.startedAt ? "the hub ended while it handed the job out" : null;
+  const writer = hub.live.writers.get(open.job.run);
+  if (writer !== undefined && writer.nodeId !== open.nodeId && writer.epoch > open.epoch) {
+    return "another node claimed its run";
+  }
+  const heardAt = Math.max(hub.jobs.heard.get(open.jobId) ?? 0, startedAt, hub.startedAt);
+  const quietMs = hub.now() - heardAt;
+  return quietMs > JOB_LEASE_MS ? `${node.name} did not ask about it for ${formatDuration(quietMs)}` : null;
+}
+
+/** Returns the limit that an attempt has reached. Notes when its newest safe step rises. */
+async function findLimit(hub: Hub, open: Watched): Promise<HubEnd | null> {
+  const { longestSeconds, noProgressSeconds } = open.job;
+  const now = hub.now();
+  if (longestSeconds !== null && now - open.startedAt.getTime() > longestSeconds * 1_000) {
+    return { kind: "stopped", limit: "longest" };
+  }
+  if (noProgressSeconds === null) return null;
+  const sinceAt = (open.progressAt ?? open.startedAt).getTime();
+  if (now - sinceAt <= noProgressSeconds * 1_000) return null;
+  const newest = await newestComplete(hub.db, open.job.run);
+  const before = open.safeStep ?? open.fromStep ?? -1n;
+  if (newest === null || newest.step <= before) return { kind: "stopped", limit: "no-progress" };
+  await hub.db.jobAttempt.updateMany({
+    where: { jobId: open.jobId, attempt: open.attempt, endedAt: null },
+    data: { safeStep: newest.step, progressAt: newest.committedAt ?? new Date(now) },
+  });
+  return null;
+}
+
+/** Wakes the queues in which the wait of a job ended since the last call. */
+async function ringDue(hub: Hub, now: number): Promise<void> {
+  if (hub.jobs.queues.size === 0) return;
+  const dueAt = { gt: new Date(hub.jobs.dueThrough), lte: new Date(now) };
+  const due = await hub.db.job.findMany({
+    where: { state: "waiting", dueAt },
+    select: { queue: true },
+    distinct: ["queue"],
+  });
+  hub.jobs.dueThrough = now;
+  ringQueues(
+    hub.jobs,
+    due.map(({ queue }) => queue),
+  );
+}
+
+async function endLost(hub: Hub): Promise<void> {
+  if (!hub.jobs.mayRun) return;
+  // An attempt that is opened while the rows are read sets it again.
+  hub.jobs.mayRun = false;
+  try {
+    const all = await hub.db.jobAttempt.findMany({ where: { endedAt: null }, include: WATCHED });
+    if (all.length > 0) hub.jobs.mayRun = true;
+    for (const open of all) {
+      const why = whyLost(hub, open);
+      const end: HubEnd | null = why === null ? await findLimit(hub, open) : { kind: "interrupted", why };
+      if (end !== null) await endByHub(hub, open, end);
+      await setImmediate();
+    }
+  } catch (error) {
+    hub.jobs.mayRun = true;
+    throw error;
+  }
+}
+
+/** Does what is due. Two calls at once follow each other. */
+export const keepJobs = (hub: Hub): Promise<void> =>
+  hub.locks.run("keep jobs", async () => {
+    await ringDue(hub, hub.now());
+    await endLost(hub);
+  });

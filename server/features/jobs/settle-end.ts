@@ -1,0 +1,126 @@
+import { judgeEnd, type AttemptEnd, type EndVerdict } from "#protocol/jobs/judge-end.ts";
+import type { AttemptOutcome } from "#protocol/jobs/job-states.ts";
+import type { Job, JobAttempt } from "#prisma/client/client.ts";
+import type { Transaction } from "#prisma/open.ts";
+import type { EventRow } from "#protocol/wire/views.ts";
+import { formatDuration } from "#protocol/base/units.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
+import { ringQueues } from "#server/core/live/job-memory.ts";
+import { countUp } from "#server/platform/counters.ts";
+import { rankOf } from "./job-rank.ts";
+import { readSpec } from "./read-spec.ts";
+
+/** The attempt that ends, with its job. */
+export type OpenAttempt = JobAttempt & { job: Job };
+
+export interface Settled {
+  event: EventRow;
+  outcome: AttemptOutcome;
+}
+
+export interface Ending {
+  end: AttemptEnd;
+  toStep: number | null;
+  by: "node" | "hub";
+}
+
+const bigOf = (step: number | null): bigint | null => (step === null ? null : BigInt(step));
+
+/** Returns the event about the end of an attempt. */
+function eventOf({ job, attempt }: OpenAttempt, verdict: EndVerdict): Pick<NewEvent, "kind" | "work" | "text"> {
+  const { state, outcome, reason, delayMs } = verdict;
+  const what = `the job ${job.name} (attempt ${attempt})`;
+  if (state === "done") return { kind: "job-done", work: "safe", text: `completed ${what}` };
+  if (outcome === "interrupted") {
+    return { kind: "job-interrupted", work: "moving", text: `no longer works on ${what}: ${reason}` };
+  }
+  if (state === "failed")
+    return { kind: "job-failed", work: "risk", text: `failed ${what} for the last time: ${reason}` };
+  const wait = `it waits ${formatDuration(delayMs)}`;
+  return { kind: "job-attempt-failed", work: "moving", text: `failed ${what}: ${reason}; ${wait}` };
+}
+
+/**
+ * Ends an open attempt and moves its job on, in the transaction that found the attempt open. Call `announceEnd` after the
+ * commit.
+ */
+export async function settleEnd(
+  tx: Transaction,
+  { hub, open }: { hub: Hub; open: OpenAttempt },
+  { end, toStep, by }: Ending,
+): Promise<Settled> {
+  const { job } = open;
+  const now = hub.now();
+  const { policy } = readSpec(job);
+  const { failures, setbacks } = job;
+  const verdict = judgeEnd(policy, { failures, setbacks, random: Math.random }, end);
+  const { outcome, state, reason, delayMs, banMs } = verdict;
+  await tx.jobAttempt.update({
+    where: { jobId_attempt: { jobId: open.jobId, attempt: open.attempt } },
+    data: {
+      endedAt: new Date(now),
+      endedBy: by,
+      outcome,
+      reason,
+      exitCode: end.kind === "exited" ? end.code : null,
+      signal: end.kind === "killed" ? end.signal : null,
+      fromStep: bigOf(end.fromStep),
+      toStep: bigOf(toStep),
+      safeStep: bigOf(end.safeStep),
+    },
+  });
+  await tx.job.update({
+    where: { id: job.id },
+    data: {
+      state,
+      reason,
+      failures: verdict.failures,
+      setbacks: verdict.setbacks,
+      rank: rankOf(job.priority, outcome === "interrupted"),
+      dueAt: new Date(now + delayMs),
+      endedAt: state === "waiting" ? null : new Date(now),
+    },
+  });
+  if (banMs !== null) await banNode(tx, open, { until: new Date(now + banMs), reason });
+  const node = await tx.node.findUniqueOrThrow({ where: { id: open.nodeId }, select: { id: true, name: true } });
+  return { outcome, event: await recordEvent(tx, { at: now, node, run: job.run, ...eventOf(open, verdict) }) };
+}
+
+/** Keeps a job from the node of an attempt for some time. */
+export async function banNode(
+  tx: Pick<Transaction, "jobBan">,
+  { jobId, nodeId }: { jobId: string; nodeId: string },
+  ban: { until: Date; reason: string },
+): Promise<void> {
+  await tx.jobBan.upsert({
+    where: { jobId_nodeId: { jobId, nodeId } },
+    update: ban,
+    create: { jobId, nodeId, ...ban },
+  });
+}
+
+/** Shows the end of an attempt and wakes the nodes that wait for its job, or for another one of its run. */
+export async function announceEnd(
+  hub: Hub,
+  { job }: Pick<OpenAttempt, "job">,
+  { event, outcome }: Settled,
+): Promise<void> {
+  countUp(hub.counters.jobAttempts, outcome);
+  hub.jobs.heard.delete(job.id);
+  emit(hub, event, ["jobs"]);
+  await ringForRuns(hub, [job]);
+}
+
+/** Wakes the nodes that wait in the queues of these jobs, and of jobs that waited for their runs. */
+export async function ringForRuns(hub: Hub, jobs: readonly { queue: string; run: string }[]): Promise<void> {
+  const runs = [...new Set(jobs.map(({ run }) => run))];
+  const queues = new Set(jobs.map(({ queue }) => queue));
+  const most = 500;
+  for (let from = 0; from < runs.length; from += most) {
+    const where = { run: { in: runs.slice(from, from + most) }, state: "waiting" };
+    const others = await hub.db.job.findMany({ where, select: { queue: true }, distinct: ["queue"] });
+    for (const { queue } of others) queues.add(queue);
+  }
+  ringQueues(hub.jobs, queues);
+}

@@ -1,0 +1,170 @@
+import type * as z from "zod";
+import { Fault } from "#protocol/faults/fault.ts";
+import { runName, type RunName } from "#protocol/base/names.ts";
+import type { JobSpec } from "#protocol/jobs/job-spec.ts";
+import type { JobState } from "#protocol/jobs/job-states.ts";
+import type { SubmittedJob, submitJobsInput } from "#protocol/jobs/job-views.ts";
+import type { Job } from "#prisma/client/client.ts";
+import type { Transaction } from "#prisma/open.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import { audit } from "#server/core/api/audit.ts";
+import type { PersonCaller } from "#server/core/api/caller.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import { emit, recordEvent } from "#server/core/events/record-event.ts";
+import { ringQueues } from "#server/core/live/job-memory.ts";
+import { newId } from "#server/platform/random-id.ts";
+import { rankOf } from "./job-rank.ts";
+
+/** Bound variables of one statement, and rows of one insert. */
+const AT_ONCE = 500;
+const LONGEST_RUN = 64;
+
+function* inPieces<T>(all: readonly T[]): Generator<T[]> {
+  for (let from = 0; from < all.length; from += AT_ONCE) yield all.slice(from, from + AT_ONCE);
+}
+
+/** Returns those of these names that a run or a job has. */
+async function takenNames(tx: Transaction, names: readonly string[]): Promise<Set<string>> {
+  const taken = new Set<string>();
+  for (const some of inPieces(names)) {
+    for (const { name } of await tx.run.findMany({ where: { name: { in: some } }, select: { name: true } }))
+      taken.add(name);
+    for (const { run } of await tx.job.findMany({ where: { run: { in: some } }, select: { run: true } }))
+      taken.add(run);
+  }
+  return taken;
+}
+
+/** Returns the run of a job that names none: its name if that is free, else one with a part of its id. */
+function runOf({ name }: JobSpec, { id, taken }: { id: string; taken: Set<string> }): RunName {
+  const part = id.slice(0, 8);
+  const base = runName.safeParse(name).success && name !== undefined ? name : "job";
+  const chosen = base !== "job" && !taken.has(base) ? base : `${base.slice(0, LONGEST_RUN - part.length - 1)}-${part}`;
+  taken.add(chosen);
+  return runName.parse(chosen);
+}
+
+interface Planned {
+  id: string;
+  run: string;
+  spec: JobSpec;
+}
+
+const rowOf = ({ id, run, spec }: Planned, about: { owner: { id: string; email: string }; at: Date }) => ({
+  id,
+  queue: spec.queue,
+  name: spec.name ?? run,
+  run,
+  state: "waiting",
+  priority: spec.priority,
+  rank: rankOf(spec.priority, false),
+  dueAt: about.at,
+  ownerId: about.owner.id,
+  owner: about.owner.email,
+  idempotencyKey: spec.idempotencyKey ?? null,
+  spec: JSON.stringify(spec),
+  needGpuBytes: BigInt(spec.needs.gpuMemoryBytes ?? 0),
+  needDiskBytes: BigInt(spec.needs.diskBytes ?? 0),
+  needUplink: spec.needs.uplinkBytesPerSecond ?? 0,
+  needLabels: JSON.stringify(spec.needs.labels),
+  longestSeconds: spec.policy.longestSeconds ?? null,
+  noProgressSeconds: spec.policy.noProgressSeconds ?? null,
+  createdAt: about.at,
+});
+
+/** Returns the jobs of this person by idempotency key. @throws Fault CONFLICT when a key came with another job before */
+async function findKnown(
+  tx: Transaction,
+  { ownerId, specs }: { ownerId: string; specs: readonly JobSpec[] },
+): Promise<Map<string, Job>> {
+  const keys = [...new Set(specs.flatMap(({ idempotencyKey }) => idempotencyKey ?? []))];
+  const known = new Map<string, Job>();
+  for (const some of inPieces(keys)) {
+    const rows = await tx.job.findMany({ where: { ownerId, idempotencyKey: { in: some } } });
+    for (const row of rows) known.set(row.idempotencyKey ?? "", row);
+  }
+  return known;
+}
+
+const refuseOther = (index: number, spec: JobSpec, before: string): void => {
+  if (JSON.stringify(spec) === before) return;
+  const detail = `the idempotency key ${spec.idempotencyKey ?? ""} came with another job before`;
+  throw new Fault("CONFLICT", { op: "submit", subject: `job ${index + 1}`, detail });
+};
+
+/** Stores the jobs that are new and returns all of them in the order of the request. */
+async function store(
+  tx: Transaction,
+  specs: readonly JobSpec[],
+  about: { owner: { id: string; email: string }; at: Date },
+): Promise<SubmittedJob[]> {
+  const known = await findKnown(tx, { ownerId: about.owner.id, specs });
+  const taken = await takenNames(tx, [...new Set(specs.flatMap(({ name }) => name ?? []))]);
+  const fresh = new Map<string, Planned>();
+  const planned: Planned[] = [];
+  const places = specs.map((spec, index) => {
+    const key = spec.idempotencyKey;
+    const before = key === undefined ? undefined : known.get(key);
+    if (before !== undefined) refuseOther(index, spec, before.spec);
+    if (before !== undefined) return { id: before.id, isNew: false };
+    const same = key === undefined ? undefined : fresh.get(key);
+    if (same !== undefined) refuseOther(index, spec, JSON.stringify(same.spec));
+    if (same !== undefined) return { id: same.id, isNew: false };
+    const id = newId();
+    const one = { id, spec, run: spec.run ?? runOf(spec, { id, taken }) };
+    planned.push(one);
+    if (key !== undefined) fresh.set(key, one);
+    return { id, isNew: true };
+  });
+  const rows = new Map([...known.values()].map((row) => [row.id, row]));
+  for (const some of inPieces(planned)) {
+    const made = await tx.job.createManyAndReturn({ data: some.map((one) => rowOf(one, about)) });
+    for (const row of made) rows.set(row.id, row);
+  }
+  const labels = planned.flatMap(({ id, spec }) =>
+    Object.entries(spec.labels).map(([name, value]) => ({ jobId: id, name, value })),
+  );
+  for (const some of inPieces(labels)) await tx.jobLabel.createMany({ data: some });
+  return places.flatMap(({ id, isNew }) => {
+    const row = rows.get(id);
+    if (row === undefined) return [];
+    const { seq, run, queue, state } = row;
+    return { id, number: seq, run, queue, state: state as JobState, isNew };
+  });
+}
+
+/**
+ * Stores jobs, all of them or none. A job with the idempotency key of an earlier one of the same person is that job. @throws
+ * Fault CONFLICT when the earlier one had another spec
+ */
+export async function submitJobs(
+  context: Context & { caller: PersonCaller },
+  { jobs }: z.infer<typeof submitJobsInput>,
+): Promise<{ jobs: SubmittedJob[] }> {
+  const { hub, caller } = context;
+  const { id, email } = caller.person;
+  const now = hub.now();
+  const { stored, event } = await hub.db.$transaction(
+    async (tx) => {
+      const stored = await store(tx, jobs, { owner: { id, email }, at: new Date(now) });
+      const fresh = stored.filter(({ isNew }) => isNew);
+      const [first] = fresh;
+      if (first === undefined) return { stored, event: null };
+      const queues = [...new Set(fresh.map(({ queue }) => queue))];
+      const into = queues.length === 1 ? `the queue ${first.queue}` : `${formatCount(queues.length)} queues`;
+      const what = fresh.length === 1 ? "one job" : `${formatCount(fresh.length)} jobs`;
+      await audit({ db: tx, now: hub.now }, caller, { action: "submit jobs", subject: `${what} to ${into}` });
+      const text = `${email} submitted ${what} to ${into}`;
+      const about = fresh.length === 1 ? { run: first.run } : {};
+      const line = { at: now, kind: "job-submitted" as const, work: "moving" as const, text };
+      return { stored, event: await recordEvent(tx, { ...line, ...about }) };
+    },
+    { timeout: 60_000 },
+  );
+  if (event !== null) emit(hub, event, ["jobs"]);
+  ringQueues(
+    hub.jobs,
+    stored.flatMap(({ isNew, queue }) => (isNew ? queue : [])),
+  );
+  return { jobs: stored };
+}

@@ -1,0 +1,72 @@
+import type * as z from "zod";
+import { isExpected } from "#protocol/fleet/node-status.ts";
+import type { TakeJobAnswer, takeJobInput } from "#protocol/jobs/node-jobs.ts";
+import type { NodeCaller } from "#server/core/api/caller.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import { withQueue } from "#server/core/live/job-memory.ts";
+import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
+import { hearCaller } from "#server/core/nodes/hear-caller.ts";
+import { endByHub } from "./end-by-hub.ts";
+import { holdsLease } from "./holds-lease.ts";
+import { claimAttempt, handOut } from "./hand-out.ts";
+
+type Input = z.infer<typeof takeJobInput>;
+
+/** Ends the open attempts of earlier starts of the worker. Returns the answer for one that the worker does not know of. */
+async function findUnknown(hub: Hub, node: LiveNode, { bootId, holds }: Input): Promise<TakeJobAnswer["job"]> {
+  const open = await hub.db.jobAttempt.findMany({
+    where: { nodeId: node.id, endedAt: null },
+    include: { job: true },
+    orderBy: { startedAt: "asc" },
+  });
+  for (const attempt of open) {
+    if (attempt.bootId === bootId) continue;
+    await endByHub(hub, attempt, { kind: "interrupted", why: `${node.name} started again` });
+  }
+  const held = new Set(holds.map(({ jobId, attempt }) => `${jobId} ${attempt}`));
+  for (const { job, attempt, ...row } of open) {
+    if (row.bootId !== bootId || held.has(`${job.id} ${attempt}`)) continue;
+    const { epoch, nodeId } = row;
+    if (epoch !== null && !(await holdsLease(hub.db, { run: job.run, epoch, nodeId }))) continue;
+    const taken = await claimAttempt(hub, { job, attempt, node, isAgain: epoch !== null });
+    if (taken !== null) return taken;
+  }
+  return null;
+}
+
+/**
+ * Hands the calling node one job, and waits for one. A newer call of the same node ends the wait of an earlier one. @throws
+ * Fault NODE_UNKNOWN, NODE_REVOKED, and those of a claim
+ */
+export async function takeJob(
+  { hub, caller, signal }: Context & { caller: NodeCaller; signal: AbortSignal },
+  input: Input,
+): Promise<TakeJobAnswer> {
+  const node = await hearCaller({ hub, caller });
+  const mine = new AbortController();
+  hub.jobs.waiting.get(node.id)?.abort();
+  hub.jobs.waiting.set(node.id, mine);
+  const abort = AbortSignal.any([signal, hub.closing, mine.signal]);
+  const wanted = { node, bootId: input.bootId, offer: input };
+  const until = hub.now() + input.waitSeconds * 1_000;
+  try {
+    return await withQueue(hub.jobs, input.queue, async (queue) => {
+      for (let isFirst = true; ; isFirst = false) {
+        const { version } = queue;
+        // A later call of this node waits here until what this one was handed is stored, and is then given it again.
+        const answer = await hub.locks.run(`jobs of ${node.id}`, async (): Promise<TakeJobAnswer> => {
+          if (abort.aborted) return { job: null, why: null };
+          const unknown = isFirst ? await findUnknown(hub, node, input) : null;
+          return unknown === null ? { why: null, ...(await handOut(hub, wanted)) } : { job: unknown, why: null };
+        });
+        const leftMs = until - hub.now();
+        if (answer.job !== null || leftMs <= 0 || abort.aborted || !isExpected(stateOf(node))) return answer;
+        if (queue.version === version) await queue.signal.wait({ timeoutMs: leftMs, abort });
+        if (abort.aborted || hub.now() >= until) return answer;
+      }
+    });
+  } finally {
+    if (hub.jobs.waiting.get(node.id) === mine) hub.jobs.waiting.delete(node.id);
+  }
+}

@@ -1,0 +1,85 @@
+import type { FlagSpec } from "./flag-spec.ts";
+
+/** Flags of `tidemark work`, which runs jobs, and of `tidemark jobs`, by which people submit and follow them. */
+export const JOB_FLAGS = {
+  queue: {
+    kind: "text",
+    commands: ["work", "jobs"],
+    value: "NAME",
+    says: "Queue of jobs: the one to take jobs from, or to submit to (`default` when left out), or of which jobs are listed, canceled and retried.",
+  },
+  "work-folder": {
+    kind: "text",
+    commands: ["work"],
+    value: "DIR",
+    default: "jobs",
+    says: "Folder below which each job that names no absolute working folder gets one of its own, with the job's id as its name. It is removed after an attempt when every file in it is in the bucket; otherwise it stays.",
+  },
+  "api-token": {
+    kind: "secret",
+    commands: ["jobs"],
+    value: "TOKEN",
+    says: "API token (tmk_...) of the account that submits, lists and changes jobs; Settings of the hub makes one.",
+  },
+  title: {
+    kind: "text",
+    commands: ["jobs"],
+    onlyFlag: true,
+    alias: "name",
+    value: "NAME",
+    says: "Name of the submitted job, for people; --name is the same. The run has it too when no run has it yet.",
+  },
+  env: {
+    kind: "list",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "KEY=VALUE",
+    says: "Variable for the submitted job. May be given several times. It is not sealed: operators and the nodes that take the job read it.",
+  },
+  cwd: {
+    kind: "text",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "DIR",
+    says: "Working folder of the submitted job on its node: absolute, or below the job's own folder, which is used when left out.",
+  },
+  rank: {
+    kind: "text",
+    commands: ["jobs"],
+    onlyFlag: true,
+    alias: "priority",
+    value: "N",
+    says: "Priority of the submitted job, -100 to 100; higher ones are handed out first. --priority is the same. 0 when left out.",
+  },
+  "most-failures": {
+    kind: "count",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "N",
+    says: "The submitted job fails when it has failed this often; 3 when left out. Interruptions are not counted.",
+  },
+  "idempotency-key": {
+    kind: "text",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "KEY",
+    says: "A second submission with the same key is the same job.",
+  },
+  "in-state": {
+    kind: "list",
+    commands: ["jobs"],
+    onlyFlag: true,
+    alias: "state",
+    value: "waiting|running|done|failed|canceled",
+    words: ["waiting", "running", "done", "failed", "canceled"],
+    says: "Jobs in this state, with `jobs list`, `cancel` and `retry`; --state is the same. May be given several times.",
+  },
+  most: {
+    kind: "number",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "N",
+    default: "50",
+    says: "Most jobs that `jobs list` shows, the newest first; 200 at most.",
+  },
+} as const satisfies Record<string, FlagSpec>;

@@ -1,0 +1,80 @@
+import type { JobAttemptRow, JobDetail, JobQueueRow, JobRow } from "#protocol/jobs/job-views.ts";
+import { JOB_STATES } from "#protocol/jobs/job-states.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { shownName } from "../../command-line/verb.ts";
+
+/** Lines of `tidemark jobs` for people, and the facts of `--json`, in which times are ISO 8601. */
+
+const iso = (epochMs: number | null): string | null => (epochMs === null ? null : new Date(epochMs).toISOString());
+
+const withTimes = <
+  T extends { createdAt: number; dueAt: number | null; startedAt: number | null; endedAt: number | null },
+>(
+  job: T,
+) => ({
+  ...job,
+  createdAt: iso(job.createdAt),
+  dueAt: iso(job.dueAt),
+  startedAt: iso(job.startedAt),
+  endedAt: iso(job.endedAt),
+});
+
+export const factsOfRow = (job: JobRow) => ({ type: "job", ...withTimes(job) });
+
+export function factsOfDetail({ attemptRows, bans, ...job }: JobDetail) {
+  const attempts = attemptRows.map((one) => ({ ...one, startedAt: iso(one.startedAt), endedAt: iso(one.endedAt) }));
+  return {
+    type: "job",
+    ...withTimes(job),
+    attemptRows: attempts,
+    bans: bans.map((ban) => ({ ...ban, until: iso(ban.until) })),
+  };
+}
+
+const agoOf = (at: number, now: number): string => `${formatDuration(Math.max(0, now - at))} ago`;
+
+/** Returns one line about a job. `now`: epoch ms. */
+export function jobLine(job: JobRow, now: number): string {
+  const where = job.node === null || job.state !== "running" ? "" : ` on ${shownName(job.node.name)}`;
+  const why = job.reason === null ? "" : `: ${shownName(job.reason)}`;
+  const failed = job.failures === 0 ? "" : `, failed ${job.failures} of ${job.mostFailures} times`;
+  const head = `${job.id}  ${job.state.padEnd(8)}  ${shownName(job.name)}`;
+  return `${head}, run ${job.run}, queue ${job.queue}, ${agoOf(job.createdAt, now)}${failed}${where}${why}`;
+}
+
+/** Returns what `jobs show` prints. */
+export function jobText(job: JobDetail, now: number): string {
+  const { spec, attemptRows, bans } = job;
+  const words = [spec.command, ...spec.arguments].map((word) =>
+    /^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word),
+  );
+  const waits = job.dueAt === null || job.dueAt <= now ? [] : [`Due in ${formatDuration(job.dueAt - now)}.`];
+  return [
+    jobLine(job, now),
+    `Command: ${shownName(words.join(" "))}`,
+    ...(spec.watch.length === 0 ? ["It watches no folder."] : [`Watches ${shownName(spec.watch.join(", "))}`]),
+    `Submitted by ${shownName(job.owner)}, priority ${job.priority}.`,
+    ...waits,
+    ...attemptRows.map((one) => attemptLine(one, now)),
+    ...bans.map(
+      (ban) =>
+        `Not given to ${shownName(ban.node.name)} for ${formatDuration(Math.max(0, ban.until - now))}: ${shownName(ban.reason)}`,
+    ),
+  ].join("\n");
+}
+
+function attemptLine(one: JobAttemptRow, now: number): string {
+  const stepOf = (step: number | null): string => (step === null ? "the beginning" : `step ${formatCount(step)}`);
+  const took = formatDuration(Math.max(0, (one.endedAt ?? now) - one.startedAt));
+  const reached = one.toStep === null ? "" : ` to step ${formatCount(one.toStep)}`;
+  const safe = one.safeStep === null ? "" : `, safe up to ${formatCount(one.safeStep)}`;
+  const end =
+    one.outcome === null ? "runs" : `${one.outcome}${one.reason === null ? "" : `: ${shownName(one.reason)}`}`;
+  return `Attempt ${one.attempt} on ${shownName(one.node.name)}, ${took}, from ${stepOf(one.fromStep)}${reached}${safe}; ${end}`;
+}
+
+export function queueLine({ queue, counts, pausedAt, pausedBy }: JobQueueRow, now: number): string {
+  const all = JOB_STATES.map((state) => `${formatCount(counts[state])} ${state}`).join(", ");
+  const by = pausedBy === null ? "" : ` by ${shownName(pausedBy)}`;
+  return `${queue}: ${all}${pausedAt === null ? "" : `; paused ${agoOf(pausedAt, now)}${by}`}`;
+}

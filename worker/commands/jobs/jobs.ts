@@ -1,0 +1,164 @@
+import type * as z from "zod";
+import { changeJobsInput, listJobsInput, type JobFilter } from "#protocol/jobs/job-views.ts";
+import { id } from "#protocol/base/names.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import { askAsPerson, type PeopleClient } from "../../hub-link/hub.ts";
+import { readHubAddress } from "../../hub-link/hub-address.ts";
+import { closest } from "../../command-line/suggest.ts";
+import { usage, type Verb } from "../../command-line/verb.ts";
+import { factsOfDetail, factsOfRow, jobLine, jobText, queueLine } from "./job-lines.ts";
+import { flagged, pairsOf, readJobs } from "./read-jobs.ts";
+
+/** Makes one call with the API token of a person. */
+type Ask = <T>(op: string, work: (client: PeopleClient, signal: AbortSignal) => Promise<T>) => Promise<T>;
+
+/** `tidemark jobs`: what people do with jobs. Faults: BAD_INPUT, API_TOKEN_REFUSED, NOT_FOUND, those of the hub. */
+export async function manageJobs(verb: Verb): Promise<number> {
+  const [word, ...operands] = verb.operands;
+  const action = ACTIONS.find((one) => one.word === word);
+  if (action !== undefined) return action.perform(verb, operands);
+  const words = ACTIONS.map((one) => one.word);
+  const near = word === undefined ? null : closest(word, words);
+  const detail = near === null ? `it takes ${words.join(", ")}` : `did you mean ${near}?`;
+  throw usage(word === undefined ? "jobs" : `jobs ${word}`, detail);
+}
+
+interface Action {
+  word: string;
+  perform(verb: Verb, operands: readonly string[]): Promise<number>;
+}
+
+const ACTIONS: readonly Action[] = [
+  { word: "submit", perform: submit },
+  { word: "list", perform: list },
+  { word: "show", perform: show },
+  { word: "cancel", perform: (verb, ids) => change(verb, "cancel", ids) },
+  { word: "retry", perform: (verb, ids) => change(verb, "retry", ids) },
+  { word: "queues", perform: queues },
+];
+
+/** Reads address and token, without which nothing can be asked. @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
+function personOf({ config, signal }: Verb): Ask {
+  const hub = config.text("hub");
+  if (hub === null) throw usage("--hub", "it says which hub has the jobs: --hub URL or TIDEMARK_HUB");
+  const base = readHubAddress(hub, { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" });
+  const token = config.text("api-token");
+  const where = "--api-token, TIDEMARK_API_TOKEN or TIDEMARK_API_TOKEN_FILE";
+  if (token === null) throw usage("--api-token", `it needs an API token of your account: ${where}`);
+  if (!token.startsWith("tmk_")) throw usage("--api-token", "an API token begins with tmk_; a join token is for nodes");
+  return (op, work) => askAsPerson({ base, token, signal }, op, work);
+}
+
+async function submit(verb: Verb, operands: readonly string[]): Promise<number> {
+  const { config, terminal } = verb;
+  const ask = personOf(verb);
+  const jobs = await readJobs(verb, operands);
+  if (config.isOn("dry-run")) {
+    const count = jobs.length === 1 ? "One job" : `${formatCount(jobs.length)} jobs`;
+    terminal.result(`${count} would be submitted.`, { type: "jobs-checked", jobs: jobs.length });
+    return 0;
+  }
+  const made = await ask("jobs.submit", (client, signal) => client.jobs.submit.mutate({ jobs }, { signal }));
+  for (const job of made.jobs) {
+    const { id: jobId, run, queue, state, isNew } = job;
+    const text = isNew ? "" : `, submitted before: it is ${state}`;
+    terminal.result(`${jobId}  run ${run}, queue ${queue}${text}`, { type: "job-submitted", ...job });
+  }
+  return 0;
+}
+
+/** Reads the filters that were given as flags. @throws Fault BAD_INPUT */
+function filterOf({ config }: Verb): JobFilter {
+  const labels = Object.entries(pairsOf("label", flagged(config, "label")));
+  const [label, another] = labels;
+  if (another !== undefined) throw usage(`--label ${another.join("=")}`, "jobs are chosen by one label");
+  const parsed = listJobsInput.safeParse({
+    states: flagged(config, "in-state"),
+    queue: flagged(config, "queue")[0] ?? null,
+    run: flagged(config, "run")[0] ?? null,
+    label: label === undefined ? null : { name: label[0], value: label[1] },
+    words: flagged(config, "title")[0] ?? "",
+  });
+  if (!parsed.success) throw refusal(parsed.error);
+  const { states, queue, run, words, owner } = parsed.data;
+  return { states, queue, run, label: parsed.data.label, words, owner };
+}
+
+const refusal = ({ issues: [issue] }: z.ZodError) =>
+  usage(`jobs, ${issue?.path.join(".") ?? ""}`, issue?.message ?? "not valid");
+
+async function list(verb: Verb, operands: readonly string[]): Promise<number> {
+  const { config, terminal } = verb;
+  const [extra] = operands;
+  if (extra !== undefined) throw usage(extra, "jobs list takes filters only: --queue, --run, --label, --state, --name");
+  const limit = config.number("most") ?? 0;
+  if (limit < 1 || limit > 200) throw usage(`--most ${limit}`, "1 to 200");
+  const filter = filterOf(verb);
+  const ask = personOf(verb);
+  const { rows, nextCursor } = await ask("jobs.list", (client, signal) =>
+    client.jobs.list.query({ ...filter, cursor: null, limit }, { signal }),
+  );
+  const now = Date.now();
+  for (const job of rows) terminal.result(jobLine(job, now), factsOfRow(job));
+  const hasMore = nextCursor !== null;
+  const count = rows.length === 0 ? "No jobs" : `${formatCount(rows.length)} jobs`;
+  terminal.say(`${count}${hasMore ? "; there are more" : ""}.`, { type: "jobs", shown: rows.length, hasMore });
+  return 0;
+}
+
+async function show(verb: Verb, operands: readonly string[]): Promise<number> {
+  const [jobId, extra] = idsOf("show", operands);
+  if (jobId === undefined || extra !== undefined) throw usage("jobs show", "it takes the id of one job");
+  const ask = personOf(verb);
+  const job = await ask("jobs.get", (client, signal) => client.jobs.get.query({ id: jobId }, { signal }));
+  verb.terminal.result(jobText(job, Date.now()), factsOfDetail(job));
+  return 0;
+}
+
+/** @throws Fault BAD_INPUT */
+function idsOf(word: string, operands: readonly string[]): string[] {
+  return operands.map((text) => {
+    if (!id.safeParse(text).success) throw usage(`jobs ${word} ${text}`, "this is not the id of a job");
+    return text;
+  });
+}
+
+const DID = { cancel: "canceled", retry: "set to wait again" } as const;
+
+async function change(verb: Verb, wish: "cancel" | "retry", operands: readonly string[]): Promise<number> {
+  const { config, terminal } = verb;
+  const ids = idsOf(wish, operands);
+  const filter = filterOf(verb);
+  const isFiltered =
+    filter.states.length > 0 ||
+    filter.words !== "" ||
+    [filter.queue, filter.run, filter.label].some((one) => one !== null);
+  if (ids.length === 0 && !isFiltered)
+    throw usage(`jobs ${wish}`, "it takes ids of jobs, or filters: --queue, --run, --label, --state, --name");
+  if (ids.length > 0 && isFiltered) throw usage(`jobs ${wish}`, "it takes ids or filters, not both");
+  const dryRun = config.isOn("dry-run");
+  const parsed = changeJobsInput.safeParse({ which: ids.length > 0 ? { ids } : { filter }, dryRun });
+  if (!parsed.success) throw refusal(parsed.error);
+  const ask = personOf(verb);
+  const answer = await ask(`jobs.${wish}`, (client, signal) => client.jobs[wish].mutate(parsed.data, { signal }));
+  const { found, changed, running } = answer;
+  const verbWords = `${dryRun ? "would be " : ""}${DID[wish]}`;
+  const stopped = wish === "cancel" && running > 0 ? `; ${formatCount(running)} of them run` : "";
+  const text = `${formatCount(changed)} of ${formatCount(found)} jobs ${verbWords}${stopped}.`;
+  terminal.result(text, { type: "jobs-changed", wish, dryRun, ...answer });
+  return 0;
+}
+
+async function queues(verb: Verb, operands: readonly string[]): Promise<number> {
+  const [extra] = operands;
+  if (extra !== undefined) throw usage(extra, "jobs queues takes no words");
+  const ask = personOf(verb);
+  const rows = await ask("jobs.queues", (client, signal) => client.jobs.queues.query(undefined, { signal }));
+  const now = Date.now();
+  for (const row of rows) {
+    const pausedAt = row.pausedAt === null ? null : new Date(row.pausedAt).toISOString();
+    verb.terminal.result(queueLine(row, now), { type: "queue", ...row, pausedAt });
+  }
+  if (rows.length === 0) verb.terminal.say("There are no queues yet.", { type: "jobs", shown: 0, hasMore: false });
+  return 0;
+}

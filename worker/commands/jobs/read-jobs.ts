@@ -1,0 +1,132 @@
+import { createReadStream } from "node:fs";
+import { jobNeeds, jobPolicy, jobSpec, type JobDraft, type JobSpec } from "#protocol/jobs/job-spec.ts";
+import { submitJobsInput } from "#protocol/jobs/job-views.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { Config } from "../../command-line/config.ts";
+import type { FlagName } from "../../command-line/flags.ts";
+import { closest } from "../../command-line/suggest.ts";
+import { usage, type Verb } from "../../command-line/verb.ts";
+import { diskFault } from "../../base/disk-fault.ts";
+
+/** Most bytes of a file of jobs: a thousand of the largest specifications. */
+const MOST_BYTES = 64 * 1024 * 1024;
+
+/** Returns the values of a setting that was given as a flag: a variable of the environment may be meant for a worker. */
+export function flagged(config: Config, name: FlagName): readonly string[] {
+  const setting = config.settings.find((one) => one.name === name);
+  return setting?.source === `--${name}` ? setting.values : [];
+}
+
+/**
+ * Reads the jobs to submit: from a file in YAML or JSON, from stdin (`-`), or one from flags and the command after `--`.
+ * @throws Fault BAD_INPUT that names the job and the field, READ_FAILED
+ */
+export async function readJobs(verb: Verb, operands: readonly string[]): Promise<JobSpec[]> {
+  const [first, second, ...rest] = operands;
+  if (first === undefined || (first === "--" && second === undefined))
+    throw usage(
+      "jobs submit",
+      "it takes a file of jobs, - for stdin, or a command: tidemark jobs submit -- python train.py",
+    );
+  if (first === "--") return check([draftOf(verb.config, { command: second ?? "", arguments: rest })], "the job");
+  if (second !== undefined) throw usage(second, "jobs submit takes one file; a command stands after --");
+  const { readYaml } = await import("./read-yaml.ts");
+  const text = await readText(verb, first);
+  let read: unknown;
+  try {
+    read = readYaml(text);
+  } catch (error) {
+    throw usage(
+      first,
+      `it is not YAML: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : "unreadable"}`,
+    );
+  }
+  const jobs = Array.isArray(read) ? read : [read];
+  const queue = flagged(verb.config, "queue")[0];
+  return check(
+    jobs.map((job: unknown) => (queue !== undefined && isRecord(job) ? { queue, ...job } : job)),
+    first,
+  );
+}
+
+/** Returns the job that the flags describe. @throws Fault BAD_INPUT */
+function draftOf(config: Config, words: { command: string; arguments: string[] }): JobDraft {
+  const [name, run, cwd, key, rank] = (["title", "run", "cwd", "idempotency-key", "rank"] as const).map(
+    (one) => flagged(config, one)[0],
+  );
+  const failures = config.count("most-failures");
+  return {
+    ...words,
+    ...(config.text("queue") !== null && { queue: config.text("queue") ?? "" }),
+    ...(name !== undefined && { name }),
+    ...(run !== undefined && { run }),
+    ...(cwd !== undefined && { workingFolder: cwd }),
+    ...(key !== undefined && { idempotencyKey: key }),
+    ...(rank !== undefined && { priority: Number(rank) }),
+    ...(failures > 0 && { policy: { mostFailures: failures } }),
+    watch: [...flagged(config, "watch")],
+    environment: pairsOf("env", flagged(config, "env")),
+    labels: pairsOf("label", flagged(config, "label")),
+  };
+}
+
+/** Reads `KEY=VALUE` of a flag. @throws Fault BAD_INPUT */
+export function pairsOf(flag: string, texts: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    texts.map((text) => {
+      const at = text.indexOf("=");
+      if (at < 1) throw usage(`--${flag} ${text}`, "KEY=VALUE");
+      return [text.slice(0, at), text.slice(at + 1)];
+    }),
+  );
+}
+
+const isRecord = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Checks jobs as the hub does, and refuses fields that nothing reads. @throws Fault BAD_INPUT */
+function check(jobs: readonly unknown[], from: string): JobSpec[] {
+  for (const [index, job] of jobs.entries()) {
+    const subject = `${from}, job ${index + 1}`;
+    if (!isRecord(job)) throw usage(subject, "a job has fields, for example `command: python`");
+    assertKnown(job, { subject, known: Object.keys(jobSpec.shape), inside: "" });
+    for (const [name, schema] of [["policy", jobPolicy] as const, ["needs", jobNeeds] as const]) {
+      const part = job[name];
+      if (isRecord(part)) assertKnown(part, { subject, known: Object.keys(schema.shape), inside: `${name}.` });
+    }
+  }
+  const parsed = submitJobsInput.safeParse({ jobs });
+  if (parsed.success) return parsed.data.jobs;
+  const [issue] = parsed.error.issues;
+  const [, index, ...path] = issue?.path ?? [];
+  const subject = typeof index === "number" ? `${from}, job ${index + 1}` : from;
+  throw usage(subject, `${path.length === 0 ? "" : `${path.join(".")}: `}${issue?.message ?? "not valid"}`);
+}
+
+function assertKnown(
+  fields: Record<string, unknown>,
+  { subject, known, inside }: { subject: string; known: readonly string[]; inside: string },
+): void {
+  const unknown = Object.keys(fields).find((name) => !known.includes(name));
+  if (unknown === undefined) return;
+  const near = closest(unknown, known);
+  const rest = near === null ? `it has ${known.join(", ")}` : `did you mean ${inside}${near}?`;
+  throw usage(subject, `it has no field ${inside}${unknown}; ${rest}`);
+}
+
+async function readText(verb: Verb, path: string): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  try {
+    for await (const chunk of path === "-" ? verb.input() : (createReadStream(path) as AsyncIterable<Buffer>)) {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES) throw new Fault("BAD_INPUT", { op: "usage", subject: path, detail: "it is too large" });
+      // The next chunk may use the same memory.
+      chunks.push(Buffer.from(chunk));
+    }
+  } catch (error) {
+    if (isFault(error)) throw error;
+    throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

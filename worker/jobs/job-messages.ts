@@ -1,0 +1,71 @@
+import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import type { Terminal } from "../command-line/terminal.ts";
+
+/** Messages of `tidemark work` about jobs. */
+export interface JobMessages {
+  /** Says that no job came, with the hub's reason. Says each reason once until a job comes. */
+  waiting(queue: string, why: string | null): void;
+  taken(job: TakenJob, folder: string): void;
+  /** Says how the attempt ended, and whether the hub took the report. */
+  ended(about: { jobId: string; attempt: number; exit: AttemptExit; accepted: boolean }): void;
+  /** Says that the hub has ended the attempt, so that its program is stopped. */
+  over(job: TakenJob, reason: string): void;
+  /** Says that a working folder stays because something in it is in no bucket. */
+  folderKept(job: TakenJob, folder: string): void;
+}
+
+export function createJobMessages(terminal: Terminal): JobMessages {
+  let said: string | null = null;
+  return {
+    waiting: (queue, why) => {
+      const sentence = `Waiting for jobs of the queue ${queue}${why === null ? "" : `: ${why}`}.`;
+      if (sentence === said) return;
+      said = sentence;
+      terminal.say(sentence, { type: "job-waiting", queue, why });
+    },
+    taken: ({ id: job, name, run, attempt, epoch }, folder) => {
+      said = null;
+      terminal.say(`Took the job ${visibleText(name)} (attempt ${formatCount(attempt)}), which writes ${run}.`, {
+        type: "job-taken",
+        job,
+        name,
+        run,
+        attempt,
+        epoch,
+        folder,
+      });
+    },
+    ended: ({ jobId: job, attempt, exit, accepted }) => {
+      const unknown = accepted ? "" : " The hub had ended this attempt before; nothing was changed.";
+      terminal.say(`The attempt ${exitWords(exit)}.${unknown}`, { type: "job-ended", job, attempt, exit, accepted });
+    },
+    over: ({ id: job, attempt }, reason) =>
+      terminal.say(`The hub ended this attempt: ${visibleText(reason)}. Its program is stopped.`, {
+        type: "job-over",
+        job,
+        attempt,
+        reason,
+      }),
+    folderKept: ({ id: job }, folder) =>
+      terminal.say(`Kept ${folder}: something in it is not safe in a bucket.`, {
+        type: "job-folder-kept",
+        job,
+        folder,
+      }),
+  };
+}
+
+function exitWords(exit: AttemptExit): string {
+  switch (exit.kind) {
+    case "exited":
+      return `ended with code ${exit.code}`;
+    case "killed":
+      return `was ended by ${exit.signal}`;
+    case "refused":
+      return `could not be started: ${visibleText(exit.why)}`;
+    case "interrupted":
+      return `was interrupted: ${visibleText(exit.why)}`;
+  }
+}

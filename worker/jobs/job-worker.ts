@@ -1,0 +1,28 @@
+import type { AgentCommand } from "../agent/agent.ts";
+import type { Environment } from "../command-line/config.ts";
+import type { ProgramUser } from "../program/program-user.ts";
+import type { Running, Supervision } from "../supervise/supervise.ts";
+import type { RestoreWish } from "../supervise/restore-others.ts";
+import type { JobMessages } from "./job-messages.ts";
+
+/** What all attempts of one `tidemark work` share. */
+export interface JobWorker {
+  /** Command of the agents that follow each other, with their common state folder and start id. */
+  command: AgentCommand & { state: string; bootId: string };
+  queue: string;
+  /** Folder below which each job has its working folder; absolute. */
+  folder: string;
+  /** Environment of the worker. */
+  env: Environment;
+  out: Supervision["out"];
+  err: Supervision["err"];
+  user: ProgramUser | null;
+  /** Checkpoints to restore beside the newest one. */
+  wish: RestoreWish;
+  /** Time between TERM and KILL. */
+  graceMs: number;
+  mayLower: boolean;
+  /** Holds the program of the present attempt. */
+  running: Running;
+  messages: JobMessages;
+}

@@ -1,0 +1,41 @@
+import { readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { removeOwned } from "../base/disk/change-disk.ts";
+import type { Agent } from "../agent/agent-assemble.ts";
+import { lookAt } from "../capture/detection/look.ts";
+import { findCandidates } from "../capture/detection/walk-watched.ts";
+import { storedOf } from "../restore/confirm-stored.ts";
+import type { JobPlace } from "./job-place.ts";
+
+/**
+ * Removes the own folder of a job after an attempt, when every file in it belongs to a checkpoint that the bucket has byte for
+ * byte. Returns false when the folder stays because something in it is in no bucket; true also for a job without an own
+ * folder. No faults: what cannot be read or removed stays.
+ */
+export async function settlePlace(
+  agent: Pick<Agent, "ledger" | "hub">,
+  { own, watches }: Pick<JobPlace, "own" | "watches">,
+): Promise<boolean> {
+  if (own === null) return true;
+  try {
+    const stored = storedOf(agent);
+    const files = new Set<string>();
+    const checkpoints = new Set<string>();
+    for (const { folder, takes, followsLinks } of watches)
+      for (const candidate of await findCandidates(folder, takes, followsLinks)) {
+        const look = await lookAt(candidate);
+        const id = look === null ? null : stored.storedAs(candidate.path, look.fingerprint);
+        if (look === null || id === null) return false;
+        checkpoints.add(id);
+        for (const { path } of look.files) files.add(path);
+      }
+    for (const entry of await readdir(own, { recursive: true, withFileTypes: true }))
+      if (!entry.isDirectory() && !files.has(join(entry.parentPath, entry.name))) return false;
+    const complete = await stored.confirm([...checkpoints]);
+    if ([...checkpoints].some((id) => !complete.has(id))) return false;
+    await removeOwned("job-folder", own);
+    return true;
+  } catch {
+    return false;
+  }
+}
