@@ -75,7 +75,7 @@ export const jobSpec = z
     arguments: z.array(processText(8_192)).max(MOST_ARGUMENTS).default([]),
     /** Laid over the node's environment. It is not sealed: nodes and operators read it. */
     environment: recordOf(variableName, processText(8_192), MOST_VARIABLES).default({}),
-    /** Default: the folder in which the worker was started. */
+    /** Absolute, or below the folder that the worker makes for the job. Default: that folder. */
     workingFolder: folder.optional(),
     /** Folders whose checkpoints are captured. */
     watch: z.array(folder).max(16).default([]),

@@ -19,12 +19,11 @@ const withTimes = <
   endedAt: iso(job.endedAt),
 });
 
-export const factsOfRow = (job: JobRow) => ({ type: "job", ...withTimes(job) });
+export const factsOfRow = (job: JobRow) => withTimes(job);
 
 export function factsOfDetail({ attemptRows, bans, ...job }: JobDetail) {
   const attempts = attemptRows.map((one) => ({ ...one, startedAt: iso(one.startedAt), endedAt: iso(one.endedAt) }));
   return {
-    type: "job",
     ...withTimes(job),
     attemptRows: attempts,
     bans: bans.map((ban) => ({ ...ban, until: iso(ban.until) })),

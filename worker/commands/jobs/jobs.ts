@@ -99,7 +99,7 @@ async function list(verb: Verb, operands: readonly string[]): Promise<number> {
     client.jobs.list.query({ ...filter, cursor: null, limit }, { signal }),
   );
   const now = Date.now();
-  for (const job of rows) terminal.result(jobLine(job, now), factsOfRow(job));
+  for (const job of rows) terminal.result(jobLine(job, now), { type: "job", ...factsOfRow(job) });
   const hasMore = nextCursor !== null;
   const count = rows.length === 0 ? "No jobs" : `${formatCount(rows.length)} jobs`;
   terminal.say(`${count}${hasMore ? "; there are more" : ""}.`, { type: "jobs", shown: rows.length, hasMore });
@@ -111,7 +111,7 @@ async function show(verb: Verb, operands: readonly string[]): Promise<number> {
   if (jobId === undefined || extra !== undefined) throw usage("jobs show", "it takes the id of one job");
   const ask = personOf(verb);
   const job = await ask("jobs.get", (client, signal) => client.jobs.get.query({ id: jobId }, { signal }));
-  verb.terminal.result(jobText(job, Date.now()), factsOfDetail(job));
+  verb.terminal.result(jobText(job, Date.now()), { type: "job", ...factsOfDetail(job) });
   return 0;
 }
 

@@ -8,8 +8,8 @@ import { closest } from "../../command-line/suggest.ts";
 import { usage, type Verb } from "../../command-line/verb.ts";
 import { diskFault } from "../../base/disk-fault.ts";
 
-/** Most bytes of a file of jobs: a thousand of the largest specifications. */
-const MOST_BYTES = 64 * 1024 * 1024;
+/** Most bytes of a file of jobs; the hub takes no more in one submission. */
+const MOST_BYTES = 4 * 1024 * 1024;
 
 /** Returns the values of a setting that was given as a flag: a variable of the environment may be meant for a worker. */
 export function flagged(config: Config, name: FlagName): readonly string[] {
@@ -120,7 +120,12 @@ async function readText(verb: Verb, path: string): Promise<string> {
   try {
     for await (const chunk of path === "-" ? verb.input() : (createReadStream(path) as AsyncIterable<Buffer>)) {
       bytes += chunk.length;
-      if (bytes > MOST_BYTES) throw new Fault("BAD_INPUT", { op: "usage", subject: path, detail: "it is too large" });
+      if (bytes > MOST_BYTES)
+        throw new Fault("BAD_INPUT", {
+          op: "usage",
+          subject: path,
+          detail: "it has more than 4 MiB; submit it in parts",
+        });
       // The next chunk may use the same memory.
       chunks.push(Buffer.from(chunk));
     }
