@@ -182,7 +182,9 @@ export async function proveJobs(argv: readonly string[]): Promise<number> {
     isDone = true;
     await Promise.all(lives);
     if (states["done"] !== jobs)
-      proof.problems.push(`of ${jobs} jobs ${states["done"] ?? 0} are done: ${JSON.stringify(states)}`);
+      proof.problems.push(
+        `after ${minutes} min at most, ${states["done"] ?? 0} of ${jobs} jobs are done: ${JSON.stringify(states)}`,
+      );
     const { handed, kills, hubKills, stale } = proof.counts;
     console.log(
       `${jobs} jobs, ${nodes} nodes: ${handed} hand-outs, ${kills} nodes and ${hubKills} hubs killed, ${stale} stale ends.`,

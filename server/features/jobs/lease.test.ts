@@ -104,6 +104,20 @@ describe("a stale end", () => {
     expect(await stateOf(id)).toBe("running");
   });
 
+  it("changes nothing: of an earlier attempt at the same node, which has the same epoch", async () => {
+    const [id = ""] = await submit({});
+    const old = await take(first);
+    await pass(60_000, [second]);
+    const now = await take(first);
+    expect(now).toMatchObject({ id, attempt: 2, epoch: old.epoch });
+    await pass(60_000, [second]);
+    expect(await stateOf(id)).toBe("waiting");
+    expect(await end(first, old, DONE)).toBe(false);
+    expect((await poll(first, old))?.state).toBe("over");
+    expect(await end(first, now, DONE)).toBe(true);
+    expect(await outcomesOf(id)).toEqual(["interrupted", "completed"]);
+  });
+
   it("changes nothing when a person handed the run to another node, and the job waits again", async () => {
     const [id = ""] = await submit({ run });
     const job = await take(first);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   ask,
   bootOf,
@@ -57,6 +57,7 @@ describe("a job that fails", () => {
     await submit({});
     await end(first, await take(first), FAILED);
     const answer = ask(second, { waitSeconds: 25 });
+    await vi.waitFor(() => expect(test.hub.jobs.queues.get("default")?.signal.waiting).toBe(1), 20_000);
     await pass(FIRST_WAIT_MS, [first, second]);
     expect((await answer).job).not.toBeNull();
   });

@@ -68,6 +68,19 @@ describe("the order of a queue", () => {
     expect(await stateOf(low ?? "")).toBe("waiting");
   });
 
+  it("has an interrupted job before one that was submitted earlier", async () => {
+    const [earlier, interrupted] = await submit({ needs: { labels: { region: "eu" } } }, {});
+    const job = await take(second);
+    expect(job.id).toBe(interrupted);
+    await end(second, job, { kind: "interrupted", why: "gpu-2 is drained" });
+    const live = test.hub.live.nodes.get(second.nodeId);
+    if (live !== undefined) live.facts = { ...live.facts, labels: { region: "eu" } };
+    const again = await take(second);
+    expect(again.id).toBe(interrupted);
+    await end(second, again, DONE);
+    expect((await take(second)).id).toBe(earlier);
+  });
+
   it("skips a job that the node cannot take, for a later one that it can", async () => {
     const [gpu, disk, label, free] = await submit(
       { needs: { gpuMemoryBytes: 24e9 } },
