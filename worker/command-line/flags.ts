@@ -2,7 +2,6 @@ import { PROVIDERS } from "#protocol/base/provider-names.ts";
 import { JOINING, KEYED, READS_BUCKET, STANDALONE, STORE, WITH_KEYS, WORKING } from "./command-groups.ts";
 import type { CommandName } from "./commands.ts";
 import type { FlagSpec } from "./flag-spec.ts";
-import { IDENTITY_FLAGS } from "./identity-flags.ts";
 import { JOB_FLAGS } from "./job-flags.ts";
 import { LIMIT_FLAGS } from "./limit-flags.ts";
 import { RESTORE_FLAGS } from "./restore-flags.ts";
@@ -52,7 +51,11 @@ export const FLAGS = {
     value: "TOKEN",
     says: "Join token from the hub; needed once, then the node has a credential of its own.",
   },
-  ...IDENTITY_FLAGS,
+  "salad-identity": {
+    kind: "switch",
+    commands: [...JOINING, "save"],
+    says: "Join with the identity that SaladCloud gives this container instead of a join token; the hub has to know its organization and container group.",
+  },
   ...RESTORE_FLAGS,
   name: {
     kind: "text",

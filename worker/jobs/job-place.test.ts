@@ -20,7 +20,7 @@ const taken = (draft: Partial<JobDraft>): TakenJob => ({
   run: "llama",
   name: "llama",
   spec: jobSpec.parse({ command: "train", ...draft }),
-  claim: { epoch: 1, newest: null, parent: null } as TakenJob["claim"],
+  claim: { epoch: 1, newest: null, parent: null },
 });
 
 it("a job without a folder gets one of its own, with its watched folder in it", async () => {
