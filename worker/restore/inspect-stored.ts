@@ -10,7 +10,7 @@ import type { Engine } from "../transfer/engine.ts";
 import { createPatience } from "../transfer/store-session/retry.ts";
 
 /** A checkpoint of a bucket that can be looked into. */
-export interface ReadableCheckpoint {
+interface ReadableCheckpoint {
   engine: Engine;
   manifest: StoredManifest;
   /** Null: it is not encrypted. */

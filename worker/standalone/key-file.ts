@@ -65,7 +65,7 @@ function parseKeyFile(path: string, text: string): KeyFile {
   return { path, publicKey: { keyId, publicKey: publicKeyOf(privateKey).toString("base64url") }, keys };
 }
 
-export interface MadeKey {
+interface MadeKey {
   keyId: string;
   fingerprint: string;
 }
