@@ -6,13 +6,13 @@ import { useLiveState } from "../_hub/live/live.tsx";
 import { Key } from "../_ui/controls/button.tsx";
 import { GoingProvider, useGo, useGoingTo } from "../_ui/navigation/going.tsx";
 import { Skeleton, SkeletonRows } from "../_ui/loading/skeleton.tsx";
-import { Crumbs } from "./crumbs.tsx";
 import { DialogsProvider } from "./dialogs.tsx";
 import { useKeys } from "./keys.ts";
 import { LivePill } from "./live-pill.tsx";
 import { BottomNav, SideNav } from "./nav.tsx";
 import { onDemand, onItsWay } from "../_ui/loading/on-demand.tsx";
 
+const Crumbs = onItsWay(() => import("./crumbs.tsx").then((module) => module.Crumbs));
 // Loaded ahead, because it is needed when the hub cannot be reached.
 const SilentBanner = onItsWay(() => import("./silent-banner.tsx").then((module) => module.SilentBanner));
 const Background = onDemand(() => import("./background.tsx").then((module) => module.Background));

@@ -9,18 +9,22 @@ import { Listed } from "../../_hub/queries/listed.tsx";
 import { useWhyNot } from "../../_hub/session/person.tsx";
 import type { JobChange } from "../../_jobs/change-jobs-dialog.tsx";
 import { queuesQuery, useJobPages } from "../../_jobs/job-queries.ts";
-import { JobTable } from "../../_jobs/job-table.tsx";
 import { askedBy, JOB_FILTERS } from "../../_jobs/job-words.ts";
-import { QueuesPanel } from "../../_jobs/queues-panel.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
 import { Button } from "../../_ui/controls/button.tsx";
 import { FilterWords } from "../../_ui/controls/filter-words.tsx";
 import { PlainSelect } from "../../_ui/controls/plain-select.tsx";
 import { SearchField } from "../../_ui/controls/search-field.tsx";
-import { CodeBlock } from "../../_ui/layout/code-block.tsx";
 import { Empty, Panel } from "../../_ui/layout/panel.tsx";
-import { onDemand } from "../../_ui/loading/on-demand.tsx";
+import { onDemand, onItsWay } from "../../_ui/loading/on-demand.tsx";
+import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 
+const QueuesPanel = onItsWay(() => import("../../_jobs/queues-panel.tsx").then((part) => part.QueuesPanel));
+const JobTable = onItsWay(
+  () => import("../../_jobs/job-table.tsx").then((part) => part.JobTable),
+  ({ rows }) => <SkeletonRows rows={Math.min(8, rows.length)} label="Loading jobs" table />,
+);
+const CodeBlock = onDemand(() => import("../../_ui/layout/code-block.tsx").then((part) => part.CodeBlock));
 const SubmitDialog = onDemand(() => import("../../_jobs/submit-dialog.tsx").then((part) => part.SubmitDialog));
 const ChangeJobsDialog = onDemand(() =>
   import("../../_jobs/change-jobs-dialog.tsx").then((part) => part.ChangeJobsDialog),
