@@ -10,7 +10,7 @@ import { expect, expectSound, openSignedIn, showAs, test } from "./story.ts";
 const WHY = "shards-00001-of-00002.safetensors, named by shards.safetensors.index.json, is missing";
 const INDEX = JSON.stringify({ weight_map: { w: "shards-00001-of-00002.safetensors" } });
 
-test("a doubtful checkpoint is told from a whole one on the pages of its run, itself and the alerts", async ({
+test("a doubtful checkpoint is told from a whole one on the pages of its run, its node, itself and the alerts", async ({
   page,
   stage,
 }) => {
@@ -55,8 +55,11 @@ test("a doubtful checkpoint is told from a whole one on the pages of its run, it
   await page.screenshot({ path: "test-results/doubtful-checkpoint.png", fullPage: true });
   await page.goto(`${stage.hub.url}/alerts`);
   await expect(page.getByText(`kept step 20 of llama, which may not be whole: ${WHY}`)).toBeVisible();
-  await page.goto(`${stage.hub.url}/nodes`);
-  await page.screenshot({ path: "test-results/doubtful-nodes.png" });
+  await page.goto(`${stage.hub.url}/nodes/gpu-1`);
+  const runs = page.getByRole("table", { name: "Runs of this node" });
+  await expect(runs.getByText("step 10", { exact: true })).toBeVisible();
+  await expect(runs.getByText("step 20 is doubtful")).toBeVisible();
+  await expectSound(page, "a node with a doubtful checkpoint");
 });
 
 test("a piece says on the pages of its run and its own which node's piece is missing, and becomes the whole when that is there", async ({

@@ -80,6 +80,8 @@ export interface NodeLine {
   folder: string;
   /** Number of other folders in which this node wrote checkpoints of the run before. */
   others: number;
+  /** Newest step that may not be whole and that is later than the newest from which the run goes on; null: none. */
+  doubtfulStep: number | null;
 }
 
 export interface NodeRow {

@@ -25,10 +25,21 @@ it("tells where a node wrote its newest checkpoint of a run, and in how many oth
   await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
   expect(await lines()).toEqual([]);
   await saved(300, "version_0/checkpoints/epoch=0-step=300.ckpt", 1_000);
-  expect(await lines()).toEqual([{ run, folder: "version_0/checkpoints", others: 0 }]);
+  expect(await lines()).toEqual([{ run, folder: "version_0/checkpoints", others: 0, doubtfulStep: null }]);
   await saved(20, "version_1/checkpoints/<b>.ckpt", 2_000);
-  expect(await lines()).toEqual([{ run, folder: "version_1/checkpoints", others: 1 }]);
+  expect(await lines()).toEqual([{ run, folder: "version_1/checkpoints", others: 1, doubtfulStep: null }]);
   expect(await lines(other)).toEqual([]);
+});
+
+it("names a doubtful checkpoint that is later than the newest whole one, and no earlier one", async () => {
+  await claim(node);
+  const backlog = makeRunBacklog({ run, writerEpoch: 1 });
+  await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
+  const { checkpointId } = await makeSafe(test.hub, node, { epoch: 1, step: 10 });
+  await test.hub.db.checkpoint.update({ where: { id: checkpointId }, data: { doubt: "a shard is missing" } });
+  expect(await lines()).toEqual([{ run, folder: "", others: 0, doubtfulStep: 10 }]);
+  await saved(20, "new/ckpt_20.pt", 2_000);
+  expect(await lines()).toEqual([{ run, folder: "new", others: 0, doubtfulStep: null }]);
 });
 
 it("looks at the newest checkpoints of a run, however many there are", async () => {
@@ -46,7 +57,7 @@ it("looks at the newest checkpoints of a run, however many there are", async () 
     capturedAt: new Date(2_000 + index),
   }));
   await test.hub.db.checkpoint.createMany({ data: many });
-  expect(await lines()).toEqual([{ run, folder: "new", others: 0 }]);
+  expect(await lines()).toEqual([{ run, folder: "new", others: 0, doubtfulStep: null }]);
 });
 
 it("passes over a place that cannot be read", async () => {

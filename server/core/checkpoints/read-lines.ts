@@ -1,5 +1,6 @@
 import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
 import type { NodeLine } from "#protocol/wire/views.ts";
+import { doubtfulAfter, newestComplete } from "../runs/newest.ts";
 import { placeOfRow } from "../runs/place-of-row.ts";
 import type { Hub } from "../api/hub.ts";
 import { readNode } from "../nodes/list.ts";
@@ -11,7 +12,7 @@ const MOST_LOOKED_AT = 32;
 
 /**
  * Returns for each run of a node the subfolder of the watched one that holds its newest checkpoint, as far as places are
- * known. @throws Fault NOT_FOUND
+ * known, and a later checkpoint that is doubtful. @throws Fault NOT_FOUND
  */
 export async function readLines(hub: Hub, id: string): Promise<NodeLine[]> {
   const { runs } = readNode(hub, id);
@@ -29,7 +30,10 @@ export async function readLines(hub: Hub, id: string): Promise<NodeLine[]> {
         return place === null ? [] : [{ ...place, step: Number(row.step), at: row.capturedAt.getTime() }];
       }),
     );
-    if (line !== undefined) found.push({ run, folder: line.folder, others: earlier.length });
+    const doubtful = await doubtfulAfter(hub.db, run, await newestComplete(hub.db, run));
+    if (line === undefined && doubtful === null) continue;
+    const doubtfulStep = doubtful === null ? null : Number(doubtful.step);
+    found.push({ run, folder: line?.folder ?? "", others: earlier.length, doubtfulStep });
   }
   return found;
 }

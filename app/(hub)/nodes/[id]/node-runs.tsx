@@ -95,6 +95,9 @@ function NodeRunRow({ run, line, newest, state: writerState }: NodeRunRowProps) 
       </Cell>
       <Cell from="md" align="right">
         {safeStep === null ? <span className="text-faint">none</span> : `step ${formatCount(safeStep)}`}
+        {line !== undefined && line.doubtfulStep !== null && (
+          <div className="text-12 text-risk">step {formatCount(line.doubtfulStep)} is doubtful</div>
+        )}
         {newest?.isDamaged === true && <div className="text-12 text-risk">damaged</div>}
         {run.safeAt !== null && safeStep === run.safeStep && now > 0 && (
           <div className="text-12 text-faint">{formatDuration(now - run.safeAt)} old</div>
