@@ -7,14 +7,15 @@ import { id } from "#protocol/base/names.ts";
  * checksum, so that a cut or mistyped key is refused.
  */
 
-const FORM = "tidemark-key-1";
+/** Beginning of every exported key. */
+export const EXPORT_FORM = "tidemark-key-1";
 const KEY_BYTES = 32;
 
 const sumOf = (keyId: string, key: Uint8Array): string =>
-  createHash("sha256").update(`${FORM}|${keyId}|`).update(key).digest("hex").slice(0, 16);
+  createHash("sha256").update(`${EXPORT_FORM}|${keyId}|`).update(key).digest("hex").slice(0, 16);
 
 export const writeExport = (keyId: string, key: Buffer): string =>
-  [FORM, keyId, key.toString("base64url"), sumOf(keyId, key)].join(".");
+  [EXPORT_FORM, keyId, key.toString("base64url"), sumOf(keyId, key)].join(".");
 
 /** Parses an exported key. @throws Fault BAD_INPUT, which names the mistake and never contains the text */
 export function readExport(text: string): { keyId: string; privateKey: Buffer } {
@@ -22,7 +23,8 @@ export function readExport(text: string): { keyId: string; privateKey: Buffer } 
   const [form, keyId, encoded = "", sum, ...more] = text.trim().split(".");
   const parsed = id.safeParse(keyId);
   const privateKey = Buffer.from(encoded, "base64url");
-  if (form !== FORM || !parsed.success || more.length > 0) throw refuse(`an exported key begins with ${FORM}.`);
+  if (form !== EXPORT_FORM || !parsed.success || more.length > 0)
+    throw refuse(`an exported key begins with ${EXPORT_FORM}.`);
   if (privateKey.length !== KEY_BYTES || sum !== sumOf(parsed.data, privateKey)) {
     throw refuse("it was cut or changed: its checksum does not fit");
   }

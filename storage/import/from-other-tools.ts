@@ -6,9 +6,22 @@ import type { Section } from "./read-text.ts";
 const REMOTE = /^(['"]?)remote (["'])(.{1,64})\2\1$/;
 
 /** Returns whether a section is a remote in DVC's config: `['remote "storage"']`. */
-export const isDvc = ({ name, literal }: Section): boolean => REMOTE.test(name) && literal.has("url");
+export const isDvc = ({ name }: Pick<Section, "name">): boolean => REMOTE.test(name);
 
 export const nameOfDvc = ({ name }: Pick<Section, "name">): string => REMOTE.exec(name)?.[3] ?? "";
+
+/** Joins the sections of one remote: DVC keeps secrets in a file of their own, `config.local`. A later value counts. */
+export function joinDvc(sections: readonly Section[]): Section[] {
+  const joined = new Map<string, Section>();
+  for (const section of sections) {
+    const name = nameOfDvc(section);
+    const known = joined.get(name);
+    const values = new Map([...(known?.values ?? []), ...section.values]);
+    const literal = new Map([...(known?.literal ?? []), ...section.literal]);
+    joined.set(name, { ...section, values, literal });
+  }
+  return [...joined.values()];
+}
 
 /** Reads a remote of DVC's config; null where it is no bucket. Source: https://dvc.org/doc/user-guide/data-management/remote-storage/amazon-s3 */
 export function readDvc({ name, values }: Section): ReadStore | null {

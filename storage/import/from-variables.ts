@@ -105,6 +105,9 @@ export function readVariables(variables: ReadonlyMap<string, string>): ReadStore
       endpoint: read.endpoint ?? (read.provider === null ? endpoint : null),
     }))
     // restic takes its keys from the names of AWS, whatever the store.
-    .map((read) => (restic !== null && read.from === "AWS_ variables" ? { ...read, ...restic } : read));
+    .map((read) => {
+      const isOfRestic = read.from === "AWS_ variables" && read.bucket === null && read.endpoint === null;
+      return restic !== null && isOfRestic ? { ...read, ...restic } : read;
+    });
   return [...families, ...readMcHosts(variables)];
 }

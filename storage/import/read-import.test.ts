@@ -232,6 +232,17 @@ describe("other tools", () => {
     });
   });
 
+  it("of DVC's config and its secrets, which stand in a file of their own, is one store", () => {
+    const text = `['remote "storage"']\n    url = s3://models/dvc\n['remote "storage"']\n    access_key_id = ${KEY.accessKeyId}\n    secret_access_key = ${KEY.secretAccessKey}\n`;
+    expect(readImport(text).made).toHaveLength(1);
+    expect(one(text)).toMatchObject({ bucket: "models", prefix: "dvc/", credential: KEY });
+  });
+
+  it("of restic's repository are not those of an app that has a bucket of its own", () => {
+    const app = `${AWS}export AWS_BUCKET=app-data\nexport RESTIC_REPOSITORY=s3:https://backup.example.com/backups\n`;
+    expect(one(app)).toMatchObject({ bucket: "app-data" });
+  });
+
   it("of a .boto file the host counts, so that its key is not sent to AWS", () => {
     const text = `[Credentials]\naws_access_key_id = ${KEY.accessKeyId}\naws_secret_access_key = ${KEY.secretAccessKey}\n[s3]\nhost = s3.wasabisys.com\ncalling_format = boto.s3.connection.OrdinaryCallingFormat\n`;
     expect(one(text)).toMatchObject({ endpoint: "https://s3.wasabisys.com", addressing: "path", credential: KEY });

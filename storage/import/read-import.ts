@@ -2,7 +2,7 @@ import { MOST_IMPORT_CHARACTERS, type LintFinding } from "#protocol/wire/profile
 import type { Provider } from "#protocol/base/provider.ts";
 import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
 import { isS3cmd, readKeyFile, readS3cmd } from "./from-key-files.ts";
-import { isBoto, isDvc, nameOfDvc, readBoto, readDvc } from "./from-other-tools.ts";
+import { isBoto, isDvc, joinDvc, nameOfDvc, readBoto, readDvc } from "./from-other-tools.ts";
 import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";
 import { lintRclone } from "./lint-rclone.ts";
 import { makeDraft, type MadeDraft } from "./make-draft.ts";
@@ -99,15 +99,15 @@ export function readImport(text: string): ReadImport {
   }
   const { sections, variables, commands: lines, ignored } = takeApart(text);
   const kindOf = (section: Section) => {
-    if (section.literal.has("type")) return "rclone";
     if (isDvc(section)) return "dvc";
+    if (section.literal.has("type")) return "rclone";
     return isS3cmd(section.literal) ? "s3cmd" : "aws";
   };
   const of = (kind: ReturnType<typeof kindOf>) => sections.filter((section) => kindOf(section) === kind);
   // rclone reads values literally, with quotes and `#`.
   const own = of("rclone").map((section) => ({ ...section, values: section.literal }));
   const rclone = readRclone([...own, ...sectionsOf(variables)]);
-  const remotes = of("dvc").map((section) => readDvc(section) ?? nameOfDvc(section));
+  const remotes = joinDvc(of("dvc")).map((section) => readDvc(section) ?? nameOfDvc(section));
   const dvc = remotes.filter((one) => typeof one !== "string");
   const rest = of("aws");
   const boto = isBoto(rest) ? [readBoto(rest)] : [];

@@ -1,3 +1,4 @@
+import { assertNoKey } from "../standalone/key-file.ts";
 import { isAbsolute, normalize, resolve } from "node:path";
 import type { Config } from "../command-line/config.ts";
 import { wishedName } from "../host/facts.ts";
@@ -85,6 +86,7 @@ function readHub(config: Config): Pick<AgentOptions, "hub" | "to" | "keep"> {
   const hub = isTyped("to") && !isTyped("hub") ? null : config.text("hub");
   const keep = config.text("keep");
   const keyFile = config.text("encrypt-key");
+  if (keyFile !== null) assertNoKey(keyFile);
   if (keyFile === null && config.isOn("encrypt-names"))
     throw usage("--encrypt-names", "--encrypt-key says with which key");
   if (to === null) {

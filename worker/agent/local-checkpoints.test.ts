@@ -89,6 +89,17 @@ test("a checkpoint in which a link leads nowhere lacks that file", async () => {
   ]);
 });
 
+test.each(["/nonexistent/logs", "self", "trainer_state.json/x"])(
+  "a link to %s in place of neither weights nor state makes nothing of a checkpoint missing",
+  async (target) => {
+    await write("checkpoint-40/trainer_state.json", "{}", 2_000_000);
+    await write("checkpoint-40/model.safetensors", "weights", 2_000_000);
+    const name = target === "self" ? target : "logs";
+    await symlink(target, join(folder, "checkpoint-40", name));
+    expect((await found()).map(([step, state]) => [step, state])).toEqual([[40, "whole"]]);
+  },
+);
+
 test("what was captured as doubtful is torn by its own files, and what was restored is whole", async () => {
   await write(
     "checkpoint-40/model.safetensors.index.json",

@@ -1,7 +1,7 @@
 import { stat } from "node:fs/promises";
 import type { Candidate } from "../capture/detection/find.ts";
 import { findCandidates } from "../capture/detection/walk-watched.ts";
-import { hasBrokenLink, lookAt, type Look } from "../capture/detection/look.ts";
+import { lacksLinkedState, lookAt, type Look } from "../capture/detection/look.ts";
 import { appearedAt, createRecogniser, evidenceOfName, inOrderOfEvidence } from "../capture/detection/recognise.ts";
 import { readReadiness } from "../capture/detection/readiness.ts";
 import type { Watch } from "../capture/watch.ts";
@@ -40,7 +40,8 @@ export async function readLocalCheckpoints(
       if (!isWord || !(isEmpty || (await isDescribed(candidate, look)))) continue;
     }
     const isKnown = !isEmpty && knows(path, look.fingerprint);
-    const byFiles = isEmpty || look.temporary !== null || hasBrokenLink(look) ? "torn" : await stateOf(candidate, look);
+    const byFiles =
+      isEmpty || look.temporary !== null || lacksLinkedState(look) ? "torn" : await stateOf(candidate, look);
     // A capture may have been doubtful: what its own files call unfinished is no checkpoint to resume from. What was restored is.
     const state = isKnown && (byFiles !== "torn" || isRestored(path)) ? "whole" : byFiles;
     const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;

@@ -6,7 +6,7 @@ import type { Config } from "../command-line/config.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
 import { choosingFrom, newestOf } from "../standalone/choose-checkpoint.ts";
 import type { OtherWriter } from "../standalone/other-writers.ts";
-import { readLease } from "../standalone/writer-lease.ts";
+import { readLeaseOrNull } from "../standalone/writer-lease.ts";
 import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
 
 interface ShownRun {
@@ -63,7 +63,7 @@ async function readRuns({ calls, records }: OpenBucket, prefix: string): Promise
     names.flatMap((name) => runName.safeParse(name).data ?? []),
     LANES,
     async (run) => {
-      const [record, found] = await Promise.all([records.read(run), readLease({ calls, prefix, run })]);
+      const [record, found] = await Promise.all([records.read(run), readLeaseOrNull({ calls, prefix, run })]);
       const newest = await newestOf(choosingFrom(records, record));
       const lease = found?.lease ?? null;
       shown.push({

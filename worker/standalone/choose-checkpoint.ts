@@ -76,6 +76,10 @@ export function newestOf(choosing: Choosing): Promise<Chosen | null> {
   return soundFirst(choosing, listed, isResumable);
 }
 
+/** Returns the newest of any kind, abandoned and doubtful ones included. Faults: those of the store. */
+export const newestOfAny = ({ records, record }: Choosing): Promise<Chosen | null> =>
+  firstOf(records, record.checkpoints, () => true);
+
 /** Returns the newest of one step, of those that are doubtful or abandoned where there is no other. Faults: those of the store. */
 export async function newestOfStep(choosing: Choosing, step: number): Promise<Chosen | null> {
   const abandoned = abandonedIn(choosing.record);

@@ -176,6 +176,17 @@ test("a claim that cannot be read keeps its number and nobody from the run", asy
   expect(await startNode(bucket, "one").claim()).toMatchObject({ epoch: 8, newest: { step: 10 } });
 });
 
+test("a node that cannot go on with a run leaves it to the others", async () => {
+  const bucket = createBucket();
+  const [one, two] = [startNode(bucket, "one"), startNode(bucket, "two")];
+  storeCheckpoint(bucket, { epoch: 1, step: 10 });
+  await expect(one.claim({ from: 99 })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  expect(await two.claim()).toMatchObject({ epoch: 2, newest: { step: 10 } });
+  // A writer that asks for a step that is not there goes on writing.
+  await expect(two.claim({ from: 99 })).rejects.toMatchObject({ code: "NOT_FOUND" });
+  await expect(one.claim()).rejects.toMatchObject({ code: "RUN_IN_USE" });
+});
+
 test("what was committed while another node waited is gone on from", async () => {
   const bucket = createBucket();
   const [one, two] = [startNode(bucket, "one"), startNode(bucket, "two")];

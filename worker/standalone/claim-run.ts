@@ -103,17 +103,30 @@ const parentOf = (chosen: Chosen | null): Parent =>
 export function claimRun(claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
   return claims.inTurn(wish.run, async () => {
     const held = await hold(claims, wish.run);
-    for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const choosing = await wish.read();
-      const { claim, newest, said } = await decide(claims, wish, choosing);
-      if (claim === null) continue;
-      await held.setEpoch(claim.epoch);
-      claims.leases.set(wish.run, { lease: held, epoch: claim.epoch });
-      return { ...(await answerOf(wish.run, choosing, { claim, newest })), ...said };
+    try {
+      return await claimUnder(held, claims, wish);
+    } catch (error) {
+      // A node that cannot write the run, for want of its key for example, must not keep it from others.
+      if (claims.leases.get(wish.run)?.epoch === null) {
+        claims.leases.delete(wish.run);
+        await held.giveBack();
+      }
+      throw error;
     }
-    const detail = "other nodes claim it at the same time";
-    throw new Fault("CONFLICT", { op: "claimEpoch", subject: wish.run, detail });
   });
+}
+
+async function claimUnder(held: Lease, claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
+  for (let tries = 0; tries < MOST_TRIES; tries++) {
+    const choosing = await wish.read();
+    const { claim, newest, said } = await decide(claims, wish, choosing);
+    if (claim === null) continue;
+    await held.setEpoch(claim.epoch);
+    claims.leases.set(wish.run, { lease: held, epoch: claim.epoch });
+    return { ...(await answerOf(wish.run, choosing, { claim, newest })), ...said };
+  }
+  const detail = "other nodes claim it at the same time";
+  throw new Fault("CONFLICT", { op: "claimEpoch", subject: wish.run, detail });
 }
 
 /** Goes on with the lease that is held, or takes it. @throws Fault RUN_IN_USE, those of the store */

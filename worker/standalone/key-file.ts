@@ -1,12 +1,14 @@
-import { open, readFile, stat } from "node:fs/promises";
+import { open, readFile, rm, stat } from "node:fs/promises";
+import { dirname } from "node:path";
 import { randomUUID } from "node:crypto";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { NodeSealing } from "#protocol/checkpoint/sealing.ts";
 import { fingerprintOf, unwrapCheckpointKey } from "#storage/encryption/checkpoint-key.ts";
 import { makeKeyPair, publicKeyOf } from "#storage/encryption/hpke.ts";
 import type { SealedManifest } from "#storage/encryption/open-manifest.ts";
-import { readExport, writeExport } from "#storage/encryption/seal-key-text.ts";
+import { EXPORT_FORM, readExport, writeExport } from "#storage/encryption/seal-key-text.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
+import { syncFolder } from "../base/journal.ts";
 import { usage } from "../command-line/verb.ts";
 import { NEW_FILE } from "../host/state-file.ts";
 
@@ -31,6 +33,7 @@ const refuse = (path: string, detail: string): Fault => usage(`--encrypt-key ${p
 
 /** @throws Fault BAD_INPUT (missing, readable by others, or no key in it), READ_FAILED */
 export async function readKeyFile(path: string): Promise<KeyFile> {
+  assertNoKey(path);
   try {
     const found = await stat(path);
     if (!found.isFile() || found.size > MOST_BYTES) throw refuse(path, "it is no key file");
@@ -45,6 +48,12 @@ export async function readKeyFile(path: string): Promise<KeyFile> {
     if (codeOf(error) === "ENOENT") throw refuse(path, `there is no such file; make one: tidemark keygen ${path}`);
     throw diskFault(error, { op: "read", subject: path, otherwise: "READ_FAILED" });
   }
+}
+
+/** Refuses a key in place of the path of its file, without repeating it. @throws Fault BAD_INPUT */
+export function assertNoKey(path: string): void {
+  if (path.includes(EXPORT_FORM))
+    throw usage("--encrypt-key", "it takes the path of a file with the key, and not the key itself");
 }
 
 function parseKeyFile(path: string, text: string): KeyFile {
@@ -74,15 +83,20 @@ interface MadeKey {
 export async function makeKeyFile(path: string): Promise<MadeKey> {
   const { privateKey, publicKey } = makeKeyPair();
   const keyId = randomUUID();
+  let isMade = false;
   try {
     const handle = await open(path, NEW_FILE, 0o600);
+    isMade = true;
     try {
       await handle.writeFile(`${writeExport(keyId, privateKey)}\n`);
       await handle.sync();
     } finally {
       await handle.close();
     }
+    await syncFolder(dirname(path));
   } catch (error) {
+    // Half a key would be in the way of the next try.
+    if (isMade) await rm(path, { force: true });
     if (codeOf(error) === "EEXIST") throw usage(path, "it is there already; a key is never overwritten");
     throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });
   }

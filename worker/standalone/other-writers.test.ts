@@ -25,4 +25,9 @@ test("only nodes that hold a lease now are others that write, and not this one",
   expect(await others()).toEqual([{ run: "run-of-other", node: "other" }]);
   clock.now += LEASE_MS;
   expect(await others()).toEqual([]);
+  // The leases of many runs that ended long ago stand before it.
+  for (let at = 0; at < 40; at++) await lease(`ended-${at}`);
+  clock.now += 20 * LEASE_MS;
+  await lease("writing");
+  expect(await others()).toEqual([{ run: "run-of-writing", node: "writing" }]);
 });

@@ -1,7 +1,8 @@
 import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { runName } from "#protocol/base/names.ts";
+import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
-import { readLease } from "./writer-lease.ts";
+import { readLeaseOrNull } from "./writer-lease.ts";
 
 /** Another node that writes a run below the same prefix now. */
 export interface OtherWriter {
@@ -18,6 +19,8 @@ export interface OtherWriters {
 }
 
 const EVERY_MS = 60_000;
+/** A lease that was not renewed for this long is over, by any clock. */
+const OLD_MS = 10 * LEASE_MS;
 /** A sentence names a few. */
 const MOST_LEASES = 32;
 
@@ -29,11 +32,13 @@ export async function findOtherWriters(
   const folder = `${prefix}${OWN_FOLDERS.own}writers/`;
   const found: OtherWriter[] = [];
   let leases = 0;
-  for await (const { key } of calls.list(folder)) {
+  for await (const { key, modifiedAtMs } of calls.list(folder)) {
     const run = runName.safeParse(key.slice(folder.length).replace(/\.json$/, ""));
     if (!run.success) continue;
+    // Leases of ended runs stay where they are.
+    if (modifiedAtMs !== null && modifiedAtMs + OLD_MS < calls.now()) continue;
     if (++leases > MOST_LEASES) break;
-    const lease = await readLease({ calls, prefix, run: run.data });
+    const lease = await readLeaseOrNull({ calls, prefix, run: run.data });
     if (lease?.lease == null || lease.leftMs === 0 || lease.lease.node.id === nodeId) continue;
     found.push({ run: run.data, node: lease.lease.node.name });
   }

@@ -7,7 +7,7 @@ import { NO_THRESHOLDS } from "#protocol/links/probe.ts";
 import { isSealed } from "#storage/encryption/open-manifest.ts";
 import type { RequestSource } from "#storage/signing/signing.ts";
 import type { Hub, HubClient } from "../hub-link/hub.ts";
-import { newestOf, type Choosing } from "./choose-checkpoint.ts";
+import { newestOf, newestOfAny, type Choosing } from "./choose-checkpoint.ts";
 import { claimRun, SURE_MS, type RunClaims } from "./claim-run.ts";
 import type { OtherWriters } from "./other-writers.ts";
 import type { RetentionRunner } from "./keep-after-commits.ts";
@@ -105,7 +105,8 @@ async function assertDecrypts(
   choosing: Choosing,
   { isFresh }: { isFresh: boolean },
 ): Promise<void> {
-  const newest = await newestOf(choosing);
+  // Without any key not even an abandoned or doubtful checkpoint may be followed by a plain one.
+  const newest = keyFile === null ? await newestOfAny(choosing) : await newestOf(choosing);
   if (newest === null || !isSealed(newest.manifest) || holdsKeyOf(keyFile, newest.manifest)) return;
   if (keyFile === null || !isFresh) throw keyNeeded(keyFile, newest.manifest);
 }

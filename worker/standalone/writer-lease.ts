@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { Fault } from "#protocol/faults/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { NodeName, RunName } from "#protocol/base/names.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
@@ -53,6 +53,16 @@ export async function readLease({
   const isGivenBack = lease === null || lease.by === "hub" || lease.until <= lease.renewedAt;
   const leftMs = isGivenBack ? 0 : Math.max(0, Math.min(LEASE_MS, writtenAt + LEASE_MS - calls.now()));
   return { lease, etag: found.etag, leftMs };
+}
+
+/** Like `readLease`; null also for an object that cannot be read as text. Faults: those of the store. */
+export async function readLeaseOrNull(at: Parameters<typeof readLease>[0]): Promise<Found | null> {
+  try {
+    return await readLease(at);
+  } catch (error) {
+    if (isFault(error) && (error.code === "BAD_INPUT" || error.code === "TOO_LARGE")) return null;
+    throw error;
+  }
 }
 
 const writerOf = (lease: WriterLease | null): string =>

@@ -58,7 +58,9 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
   const event = await hub.db.$transaction(async (tx) => {
     // Another node may have taken over while the objects were compared.
     await requireWriter(tx, { run, epoch: manifest.writerEpoch, nodeId: node.id });
-    const { state } = await tx.checkpoint.findUniqueOrThrow({ where: { id } });
+    const { state, manifestSha256 } = await tx.checkpoint.findUniqueOrThrow({ where: { id } });
+    // Whoever reads the history of the run from the bucket may have found the manifest meanwhile.
+    if (state === "complete" && manifestSha256 === sha256) return null;
     if (!mayBecome(state as CheckpointState, "complete")) throw new Fault("CONFLICT", { op: "commit", subject: id });
     await tx.checkpoint.update({
       where: { id },
@@ -97,6 +99,7 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
       text: line,
     });
   });
+  if (event === null) return;
   hub.counters.checkpointsCommitted++;
   hub.live.totals = { ...hub.live.totals, checkpointsComplete: hub.live.totals.checkpointsComplete + 1 };
   emit(hub, event, ["checkpoints", "runs", "profiles"]);

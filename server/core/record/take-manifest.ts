@@ -244,8 +244,15 @@ export const MANIFESTS: HistoryKind = {
       );
     return scope.db.$transaction((tx) => recordManifest(tx, scope, { object, read }));
   },
-  countMissing: async ({ db, store, run }, keys) => {
-    const where = { run, profileId: store.profileId, state: "complete", prefix: store.prefix };
+  countMissing: async ({ db, store, run, now }, keys) => {
+    const where = {
+      run,
+      profileId: store.profileId,
+      state: "complete",
+      prefix: store.prefix,
+      // What was committed after the listing began is not in it.
+      committedAt: { lte: new Date(now) },
+    };
     const rows = [
       ...(await db.checkpoint.findMany({ where, select: { manifestKey: true } })),
       ...(await db.checkpointCopy.findMany({

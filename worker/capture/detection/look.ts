@@ -8,7 +8,8 @@ import { askDisk, type DiskCall, type DiskMood } from "#worker/base/ask-disk.ts"
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { fileTimes } from "#worker/base/file-times.ts";
 import { identityOf, type FileIdentity } from "#worker/base/file-identity.ts";
-import { isLabelName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { isFrameworkFile, isWeightsName } from "#protocol/recognition/checkpoint-evidence.ts";
+import { isLabelName, isModelName } from "#protocol/recognition/checkpoint-file-names.ts";
 import { whyPathRefused } from "#protocol/base/names.ts";
 import { isLeftByNfs, isTemporaryInside } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { Candidate } from "./find.ts";
@@ -37,11 +38,16 @@ export interface Look {
   temporary: string | null;
 }
 
+/** Errors of a link to what is not there, to below a file, and to itself. */
+const NOWHERE: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ELOOP"]);
 const LEADS_NOWHERE = "it is a link that leads nowhere";
 
-/** Returns whether a file of the checkpoint is missing, because a link in its place leads nowhere. */
-export const hasBrokenLink = ({ leftOut }: Pick<Look, "leftOut">): boolean =>
-  leftOut.some(({ why }) => why === LEADS_NOWHERE);
+/** Returns whether weights or state of the checkpoint are missing, because a link in their place leads nowhere. */
+export const lacksLinkedState = ({ leftOut }: Pick<Look, "leftOut">): boolean =>
+  leftOut.some(({ name, why }) => {
+    const own = basename(name);
+    return why === LEADS_NOWHERE && (isModelName(own) || isWeightsName(own) || isFrameworkFile(own));
+  });
 
 interface LeftOut {
   /** Name with replacements for what cannot be shown. */
@@ -116,6 +122,8 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
       await enter("");
     } else {
       const seen = factsOf(await stat(candidate.path, { bigint: true }));
+      // It was a file when its folder was read. Reading a pipe would wait for its writer.
+      if (seen.is !== "file") return null;
       const { mode, ctimeMs, uid } = seen;
       if (links !== undefined && (await lstat(candidate.path)).isSymbolicLink())
         await assertFollowed(candidate.path, links, uid);
@@ -225,7 +233,7 @@ const mood: DiskMood = { later: 0 };
 /** Returns the call that stats the entries of a folder, through links. Faults: READ_FAILED. */
 function statCall(folder: string): DiskCall<Dirent, Seen> {
   const orNothing = (entry: Dirent, error: unknown): Seen => {
-    if (!entry.isSymbolicLink() || codeOf(error) !== "ENOENT") throw error;
+    if (!entry.isSymbolicLink() || !NOWHERE.has(codeOf(error) ?? "")) throw error;
     return { entry, is: "nothing", ...NOTHING };
   };
   return {
