@@ -14,6 +14,9 @@ import { endByHub, type HubEnd } from "./end-by-hub.ts";
  * nodes that wait when the wait of a job after a failure ends.
  */
 
+/** Longest time between the reservation of a job and the claim of its run. */
+const LONGEST_HAND_OUT_MS = 300_000;
+
 /** The columns that are read every second: not the whole spec. */
 const WATCHED = { job: { select: { run: true, longestSeconds: true, noProgressSeconds: true } } } as const;
 type Watched = JobAttempt & { job: Pick<Job, keyof (typeof WATCHED)["job"]["select"]> };
@@ -27,7 +30,10 @@ export function whyLost(hub: Hub, open: Watched): string | null {
   if (state === "offline") return `${node.name} stopped`;
   if (!isExpected(state)) return `${node.name} is silent`;
   const startedAt = open.startedAt.getTime();
-  if (open.epoch === null) return startedAt < hub.startedAt ? "the hub ended while it handed the job out" : null;
+  if (open.epoch === null) {
+    if (startedAt < hub.startedAt) return "the hub ended while it handed the job out";
+    return hub.now() - startedAt > LONGEST_HAND_OUT_MS ? `${node.name} could not be given the run in time` : null;
+  }
   const writer = hub.live.writers.get(open.job.run);
   if (writer !== undefined && writer.nodeId !== open.nodeId && writer.epoch > open.epoch) {
     return "another node claimed its run";
@@ -45,7 +51,8 @@ async function findLimit(hub: Hub, open: Watched): Promise<HubEnd | null> {
     return { kind: "stopped", limit: "longest" };
   }
   if (noProgressSeconds === null) return null;
-  const sinceAt = (open.progressAt ?? open.startedAt).getTime();
+  // Nodes cannot commit while the hub is away, so the time of an outage does not count.
+  const sinceAt = Math.max((open.progressAt ?? open.startedAt).getTime(), hub.startedAt);
   if (now - sinceAt <= noProgressSeconds * 1_000) return null;
   const newest = await newestComplete(hub.db, open.job.run);
   const before = open.safeStep ?? open.fromStep ?? -1n;
