@@ -88,9 +88,15 @@ async function endLost(hub: Hub): Promise<void> {
     const all = await hub.db.jobAttempt.findMany({ where: { endedAt: null }, include: WATCHED });
     if (all.length > 0) hub.jobs.mayRun = true;
     for (const open of all) {
-      const why = whyLost(hub, open);
-      const end: HubEnd | null = why === null ? await findLimit(hub, open) : { kind: "interrupted", why };
-      if (end !== null) await endByHub(hub, open, end);
+      try {
+        const why = whyLost(hub, open);
+        const end: HubEnd | null = why === null ? await findLimit(hub, open) : { kind: "interrupted", why };
+        if (end !== null) await endByHub(hub, open, end);
+      } catch (error) {
+        // The others must end all the same.
+        const { jobId, attempt } = open;
+        hub.log.error({ error, jobId, attempt }, "the end of an attempt of a job could not be decided");
+      }
       await setImmediate();
     }
   } catch (error) {

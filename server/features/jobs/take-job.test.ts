@@ -7,6 +7,7 @@ import {
   jobsForEach,
   nodeOf,
   outcomesOf,
+  pass,
   people,
   profileId,
   read,
@@ -16,6 +17,8 @@ import {
   take,
   test,
 } from "#server/testing/jobs-for-each.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { fault } from "#server/testing/match-fault.ts";
 import { addTestNode, type TestNode } from "#server/testing/open-test-hub.ts";
 
 /** Which job a node is given, and that no job is given to two. */
@@ -191,16 +194,90 @@ describe("a node that waits for a job", () => {
   });
 });
 
+/** Lets the bucket refuse everything during a call. */
+async function whileRefused<T>(error: Error, call: () => Promise<T>): Promise<T> {
+  const { stores } = test.hub;
+  const open = stores.open.bind(stores);
+  Object.assign(stores, { open: () => Promise.reject(error) });
+  try {
+    return await call();
+  } finally {
+    Object.assign(stores, { open });
+  }
+}
+
 describe("a job whose run cannot be claimed", () => {
   it("waits again, for another node first", async () => {
     const [id = ""] = await submit({ run: "llama" });
     const { stores } = test.hub;
     const open = stores.open.bind(stores);
     Object.assign(stores, { open: () => Promise.reject(new Error("away")) });
-    await expect(ask(first)).rejects.toThrow();
+    expect(await ask(first)).toEqual({ job: null, why: "gpu-1 could not be given the run: the hub had an error" });
     Object.assign(stores, { open });
     expect(await read(id)).toMatchObject({ state: "waiting", failures: 0, bans: [{ node: { id: first.nodeId } }] });
     expect((await ask(first)).job).toBeNull();
     expect(await take(second)).toMatchObject({ id, attempt: 2 });
+  });
+
+  it("is not put first, because nobody worked on it", async () => {
+    const [earlier = "", id = ""] = await submit({ needs: { labels: { region: "eu" } } }, {});
+    await whileRefused(new Fault("ACCESS_DENIED", {}), () => ask(first));
+    expect((await read(id)).attempts).toBe(1);
+    const live = test.hub.live.nodes.get(second.nodeId);
+    if (live !== undefined) live.facts = { ...live.facts, labels: { region: "eu" } };
+    expect((await take(second)).id).toBe(earlier);
+  });
+
+  it("is no fault of the call, unless a retry may help", async () => {
+    await submit({}, {}, {});
+    for (const code of ["ACCESS_DENIED", "NO_SUCH_BUCKET"] as const) {
+      expect((await whileRefused(new Fault(code, {}), () => ask(first))).job).toBeNull();
+    }
+    // One job per call: the other jobs of the queue are not tried in a row.
+    expect(await test.hub.db.jobAttempt.count()).toBe(2);
+    await expect(whileRefused(new Fault("STORE_UNAVAILABLE", {}), () => ask(first))).rejects.toEqual(fault("STORE_UNAVAILABLE"));
+  });
+
+  it("is given up by the node that was handed it and lost the answer", async () => {
+    const [id = ""] = await submit({});
+    await take(first);
+    expect((await whileRefused(new Fault("ACCESS_DENIED", {}), () => ask(first))).job).toBeNull();
+    expect(await stateOf(id)).toBe("waiting");
+    expect(await outcomesOf(id)).toEqual(["interrupted"]);
+  });
+});
+
+describe("a job whose row cannot be read", () => {
+  const spoil = (id: string) => test.hub.db.job.update({ where: { id }, data: { spec: "{" } });
+  const rowOf = (id: string) => test.hub.db.job.findUniqueOrThrow({ where: { id } });
+
+  it("fails when it would be handed out, before its run is claimed, and the next job is given", async () => {
+    const [bad = "", next] = await submit({ run: "llama" }, {});
+    await spoil(bad);
+    expect((await take(first)).id).toBe(next);
+    expect(await rowOf(bad)).toMatchObject({ state: "failed", reason: "its spec cannot be read" });
+    expect(await test.hub.db.run.count({ where: { name: "llama" } })).toBe(0);
+  });
+
+  it("fails when its node is lost, like all others of that moment", async () => {
+    const [bad = "", other = ""] = await submit({}, {});
+    const { id, attempt } = await take(first);
+    await take(first, { holds: [{ jobId: id, attempt }] });
+    await spoil(bad);
+    await pass(60_000, [second]);
+    expect(await rowOf(bad)).toMatchObject({ state: "failed", reason: "its spec cannot be read" });
+    expect(await stateOf(other)).toBe("waiting");
+  });
+
+  it("does not keep the others from ending when its end cannot be stored", async () => {
+    const [bad = "", other = ""] = await submit({}, {});
+    const { id, attempt } = await take(first);
+    await take(first, { holds: [{ jobId: id, attempt }] });
+    await test.hub.db.$executeRawUnsafe(
+      `CREATE TRIGGER refuse BEFORE UPDATE ON "Job" WHEN OLD."id" = '${bad}' BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+    );
+    await pass(60_000, [second]);
+    expect(await stateOf(bad)).toBe("running");
+    expect(await stateOf(other)).toBe("waiting");
   });
 });
