@@ -115,6 +115,12 @@ describe("the list of jobs", () => {
     expect(await namesOf({ words: "t" })).toEqual(["three", "two"]);
   });
 
+  it("shows labels and the number of failures allowed without reading the spec", async () => {
+    const [job] = await submit({ labels: { team: "vision" }, policy: { mostFailures: 7 } });
+    await test.hub.db.job.update({ where: { id: job?.id ?? "" }, data: { spec: "{" } });
+    expect((await list({})).rows).toMatchObject([{ labels: { team: "vision" }, mostFailures: 7 }]);
+  });
+
   it("shows the values of an environment to operators only", async () => {
     const [job] = await submit({ environment: { TOKEN: "secret" } });
     const id = job?.id ?? "";
