@@ -12,8 +12,9 @@ import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { readStored } from "#server/platform/stored-json.ts";
-import { chooseJob, type Offer } from "./choose-job.ts";
+import { chooseJob, meansOf, type Offer } from "./choose-job.ts";
 import { endByHub } from "./end-by-hub.ts";
+import { findNothing, noteNothing } from "./nothing-fits.ts";
 import { banNode, UNREADABLE } from "./settle-end.ts";
 
 /**
@@ -32,6 +33,8 @@ export interface HandOut {
   node: LiveNode;
   bootId: string;
   offer: Offer;
+  /** Aborted when nobody waits for the answer any more. */
+  abort: AbortSignal;
 }
 
 /** Returns why a queue has no job for a node, for people; null when no job is due. */
@@ -68,15 +71,21 @@ const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
     const { node, offer } = wanted;
     const nothing = (why: string | null): Looked => ({ reserved: null, why });
     if (queue.emptyAt === queue.version || !isExpected(stateOf(node))) return nothing(null);
+    // The call may have waited here for others, and its node may be gone.
+    if (wanted.abort.aborted) return nothing(null);
+    const means = meansOf(hub, node, offer);
+    const before = findNothing(hub, queue, { node, means });
+    if (before !== null) return nothing(before.why);
     const { version } = queue;
     const row = await hub.db.jobQueue.findUnique({ where: { name: offer.queue } });
     if (row !== null && row.pausedAt !== null)
       return nothing(await whyNone(hub, { queue: offer.queue, isPaused: true }));
     for (;;) {
-      const chosen = await chooseJob(hub, node, offer);
+      const chosen = await chooseJob(hub, node, { queue: offer.queue, means });
       if (chosen === null) {
         const why = await whyNone(hub, { queue: offer.queue, isPaused: false });
         if (why === null) queue.emptyAt = version;
+        else await noteNothing(hub, queue, { node, means, version, why });
         return nothing(why);
       }
       const reserved = await reserve(hub, chosen.id, wanted);

@@ -17,6 +17,7 @@ import {
   take,
   test,
 } from "#server/testing/jobs-for-each.ts";
+import { ringQueues, withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { addTestNode, type TestNode } from "#server/testing/open-test-hub.ts";
@@ -141,6 +142,65 @@ describe("the order of a queue", () => {
   });
 });
 
+describe("a queue in which nothing fits a node", () => {
+  const hold = (work: (queue: QueueMemory) => Promise<void>) => withQueue(test.hub.jobs, "default", work);
+  const dueNow = (id: string) => test.hub.db.job.update({ where: { id }, data: { needGpuBytes: 0 } });
+
+  it("is not searched again before it changes, also for other nodes of the kind that offer no more", async () => {
+    const [id = ""] = await submit({ needs: { gpuMemoryBytes: 24e9 } });
+    await hold(async (queue) => {
+      const nothing = await ask(first, { gpuMemoryBytes: 16e9 });
+      expect(nothing.why).toContain("one job waits");
+      // Nothing in the hub changes a need. So an answer from memory can be told from a new search.
+      await dueNow(id);
+      expect(await ask(second, { gpuMemoryBytes: 8e9 })).toEqual(nothing);
+      ringQueues(test.hub.jobs, ["default"]);
+      expect(queue.nothing[0]?.version).toBeLessThan(queue.version);
+      expect((await take(second, { gpuMemoryBytes: 8e9 })).id).toBe(id);
+    });
+  });
+
+  it("is searched for a node that offers more, and for others when only this one is banned", async () => {
+    const [id = "", other = ""] = await submit({ needs: { gpuMemoryBytes: 24e9 } }, {});
+    const until = new Date(test.hub.now() + 30_000);
+    await test.hub.db.jobBan.create({ data: { jobId: other, nodeId: first.nodeId, until, reason: "" } });
+    await hold(async () => {
+      expect((await ask(first)).job).toBeNull();
+      expect((await take(second)).id).toBe(other);
+      expect((await ask(first)).job).toBeNull();
+      expect((await take(first, { gpuMemoryBytes: 24e9 })).id).toBe(id);
+    });
+  });
+
+  it("has the right first job behind more than a page of those that do not fit", async () => {
+    const misfits = Array.from({ length: 130 }, () => ({ needs: { labels: { region: "eu" } } }));
+    const ids = await submit(...misfits, { priority: -1 }, {});
+    expect((await take(first)).id).toBe(ids[131]);
+    expect((await take(second)).id).toBe(ids[130]);
+  });
+
+  it("gives nothing to a call that ended while it waited for others", async () => {
+    await submit({});
+    const locked = vi.spyOn(test.hub.locks, "run");
+    let free = (): void => undefined;
+    const others = test.hub.locks.run("queue default", () => new Promise<void>((resolve) => (free = resolve)));
+    const earlier = ask(first);
+    await vi.waitFor(
+      () => expect(locked.mock.calls.filter(([key]) => key === "queue default")).toHaveLength(2),
+      20_000,
+    );
+    const later = ask(first);
+    await vi.waitFor(
+      () => expect(locked.mock.calls.filter(([key]) => key.startsWith("jobs of"))).toHaveLength(2),
+      20_000,
+    );
+    free();
+    await others;
+    expect((await earlier).job).toBeNull();
+    expect((await later).job).not.toBeNull();
+  });
+});
+
 describe("a node that waits for a job", () => {
   const isWaiting = (who: TestNode) => test.hub.jobs.waiting.has(who.nodeId);
   const sleepers = () => test.hub.jobs.queues.get("default")?.signal.waiting ?? 0;
@@ -235,7 +295,9 @@ describe("a job whose run cannot be claimed", () => {
     }
     // One job per call: the other jobs of the queue are not tried in a row.
     expect(await test.hub.db.jobAttempt.count()).toBe(2);
-    await expect(whileRefused(new Fault("STORE_UNAVAILABLE", {}), () => ask(first))).rejects.toEqual(fault("STORE_UNAVAILABLE"));
+    await expect(whileRefused(new Fault("STORE_UNAVAILABLE", {}), () => ask(first))).rejects.toEqual(
+      fault("STORE_UNAVAILABLE"),
+    );
   });
 
   it("is given up by the node that was handed it and lost the answer", async () => {

@@ -54,7 +54,7 @@ export async function takeJob(
   hub.jobs.waiting.get(node.id)?.abort();
   hub.jobs.waiting.set(node.id, mine);
   const abort = AbortSignal.any([signal, hub.closing, mine.signal]);
-  const wanted = { node, bootId: input.bootId, offer: input };
+  const wanted = { node, bootId: input.bootId, offer: input, abort };
   const until = hub.now() + input.waitSeconds * 1_000;
   try {
     return await withQueue(hub.jobs, input.queue, async (queue) => {
