@@ -20,6 +20,8 @@ import {
   test,
 } from "#server/testing/jobs-for-each.ts";
 import { makeSafe } from "#server/testing/stage-checkpoint.ts";
+import { withQueue } from "#server/core/live/job-memory.ts";
+import { keepJobs } from "./keep-jobs.ts";
 import type { AttemptExit } from "#protocol/jobs/node-jobs.ts";
 
 /** What the policy of a job makes of its failures, as it is stored. */
@@ -65,6 +67,18 @@ describe("a job that fails", () => {
     await vi.waitFor(() => expect(test.hub.jobs.queues.get("default")?.signal.waiting).toBe(1), 20_000);
     await pass(FIRST_WAIT_MS, [first, second]);
     expect((await answer).job).not.toBeNull();
+  });
+
+  it("wakes a node also when the clock of the hub was set back", async () => {
+    const [id = ""] = await submit({});
+    await test.hub.db.job.update({ where: { id }, data: { dueAt: new Date(test.hub.now() - 500) } });
+    await withQueue(test.hub.jobs, "default", async (queue) => {
+      const before = queue.version;
+      test.hub.jobs.dueThrough = test.hub.now() + 3_600_000;
+      await keepJobs(test.hub);
+      expect(queue.version).toBeGreaterThan(before);
+      expect(test.hub.jobs.dueThrough).toBeLessThanOrEqual(test.hub.now());
+    });
   });
 
   it("is kept from a machine that its code blames, and only for an hour", async () => {

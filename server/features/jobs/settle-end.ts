@@ -123,15 +123,19 @@ export async function announceEnd(
   await ringForRuns(hub, [job]);
 }
 
-/** Wakes the nodes that wait in the queues of these jobs, and of jobs that waited for their runs. */
+/** Runs of one query for their queues. */
+const MOST_RUNS = 500;
+
+/** Wakes the nodes that wait in the queues of these jobs, and of jobs that waited for their runs. Of many runs: all nodes. */
 export async function ringForRuns(hub: Hub, jobs: readonly { queue: string; run: string }[]): Promise<void> {
   const runs = [...new Set(jobs.map(({ run }) => run))];
-  const queues = new Set(jobs.map(({ queue }) => queue));
-  const most = 500;
-  for (let from = 0; from < runs.length; from += most) {
-    const where = { run: { in: runs.slice(from, from + most) }, state: "waiting" };
-    const others = await hub.db.job.findMany({ where, select: { queue: true }, distinct: ["queue"] });
-    for (const { queue } of others) queues.add(queue);
+  if (runs.length > MOST_RUNS) {
+    ringQueues(hub.jobs, hub.jobs.queues.keys());
+    return;
   }
-  ringQueues(hub.jobs, queues);
+  const others = await hub.db.job.groupBy({ by: ["queue"], where: { run: { in: runs }, state: "waiting" } });
+  ringQueues(
+    hub.jobs,
+    [...jobs, ...others].map(({ queue }) => queue),
+  );
 }
