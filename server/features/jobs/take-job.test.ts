@@ -182,8 +182,8 @@ describe("a queue in which nothing fits a node", () => {
   it("gives nothing to a call that ended while it waited for others", async () => {
     await submit({});
     const locked = vi.spyOn(test.hub.locks, "run");
-    let free = (): void => undefined;
-    const others = test.hub.locks.run("queue default", () => new Promise<void>((resolve) => (free = resolve)));
+    const gate = Promise.withResolvers<undefined>();
+    const others = test.hub.locks.run("queue default", () => gate.promise);
     const earlier = ask(first);
     await vi.waitFor(
       () => expect(locked.mock.calls.filter(([key]) => key === "queue default")).toHaveLength(2),
@@ -194,7 +194,7 @@ describe("a queue in which nothing fits a node", () => {
       () => expect(locked.mock.calls.filter(([key]) => key.startsWith("jobs of"))).toHaveLength(2),
       20_000,
     );
-    free();
+    gate.resolve(undefined);
     await others;
     expect((await earlier).job).toBeNull();
     expect((await later).job).not.toBeNull();
