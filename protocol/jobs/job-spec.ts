@@ -61,7 +61,7 @@ export const jobPolicy = z.object({
 });
 export type JobPolicy = z.infer<typeof jobPolicy>;
 
-const DEFAULT_POLICY: JobPolicy = { mostFailures: 3, exitCodes: { retry: [], fail: [], banMachine: [] } };
+export const DEFAULT_POLICY: JobPolicy = { mostFailures: 3, exitCodes: { retry: [], fail: [], banMachine: [] } };
 
 export const jobSpec = z
   .object({

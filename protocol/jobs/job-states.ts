@@ -34,7 +34,12 @@ export const JOB_MOVES: readonly JobMove[] = [
     by: "hub",
     when: "its attempt was interrupted, or ran too long without the last try",
   },
-  { from: "running", to: "failed", by: "hub", when: "its last attempt ran too long or made no progress" },
+  {
+    from: "running",
+    to: "failed",
+    by: "hub",
+    when: "its last attempt ran too long or made no progress, or its spec cannot be read",
+  },
   { from: "waiting", to: "canceled", by: "person", when: "somebody cancels it" },
   { from: "running", to: "canceled", by: "person", when: "somebody cancels it" },
   { from: "failed", to: "waiting", by: "person", when: "somebody retries it, with no failure counted" },

@@ -125,7 +125,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     locks: createKeyedLock(),
     upkeep: createUpkeepState(),
     bucketJobs: createJobBoard(),
-    jobs: createJobMemory(),
+    jobs: createJobMemory(now()),
     inspections: createInspections(),
     inspector: createInspector(),
     inspecting: createFairQueue(INSPECTING),

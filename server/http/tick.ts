@@ -12,6 +12,7 @@ import { writeMinute } from "../core/history/write-minute.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { askForRotation, endOverlaps } from "../core/nodes/rotate.ts";
 import { HISTORY_POINTS, risksOf, stateOf, take, type LiveNode } from "../core/live/live-node.ts";
+import { forgetJobs } from "../features/jobs/forget-jobs.ts";
 import { keepJobs } from "../features/jobs/keep-jobs.ts";
 import { releaseRestores } from "../features/restores/release-restores.ts";
 import { createDatabaseWatch } from "../platform/watch-database.ts";
@@ -166,6 +167,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: TOTALS_EVERY_MS, run: () => refreshTotals(hub) },
     { everyMs: TOTALS_EVERY_MS, run: async () => dropEnded(hub) },
     { everyMs: PRUNE_EVERY_MS, run: () => forgetOld(hub) },
+    { everyMs: PRUNE_EVERY_MS, run: () => forgetJobs(hub) },
     { everyMs: LOOK_AT_DATABASE_MS, run: lookAtDatabase },
   ].map((job) => ({ ...job, nextAt: hub.now() + job.everyMs }));
   let running: Promise<void> = Promise.resolve();

@@ -12,13 +12,13 @@ CREATE TABLE "Job" (
     "ownerId" TEXT NOT NULL,
     "owner" TEXT NOT NULL,
     "idempotencyKey" TEXT,
-    "spec" TEXT NOT NULL,
     "needGpuBytes" BIGINT NOT NULL DEFAULT 0,
     "needDiskBytes" BIGINT NOT NULL DEFAULT 0,
     "needUplink" REAL NOT NULL DEFAULT 0,
     "needLabels" TEXT NOT NULL DEFAULT '{}',
     "longestSeconds" INTEGER,
     "noProgressSeconds" INTEGER,
+    "mostFailures" INTEGER NOT NULL,
     "failures" INTEGER NOT NULL DEFAULT 0,
     "setbacks" INTEGER NOT NULL DEFAULT 0,
     "attempts" INTEGER NOT NULL DEFAULT 0,
@@ -26,7 +26,8 @@ CREATE TABLE "Job" (
     "reason" TEXT,
     "createdAt" DATETIME NOT NULL,
     "startedAt" DATETIME,
-    "endedAt" DATETIME
+    "endedAt" DATETIME,
+    "spec" TEXT NOT NULL
 );
 CREATE TABLE "JobAttempt" (
     "jobId" TEXT NOT NULL,
@@ -73,7 +74,10 @@ CREATE TABLE "JobQueue" (
 CREATE UNIQUE INDEX "Job_id_key" ON "Job"("id");
 CREATE INDEX "Job_queue_state_rank_seq_idx" ON "Job"("queue", "state", "rank", "seq");
 CREATE INDEX "Job_run_state_idx" ON "Job"("run", "state");
+CREATE INDEX "Job_queue_startedAt_idx" ON "Job"("queue", "startedAt");
 CREATE INDEX "Job_state_dueAt_idx" ON "Job"("state", "dueAt");
+CREATE INDEX "Job_state_seq_idx" ON "Job"("state", "seq");
+CREATE INDEX "Job_state_endedAt_idx" ON "Job"("state", "endedAt");
 CREATE UNIQUE INDEX "Job_ownerId_idempotencyKey_key" ON "Job"("ownerId", "idempotencyKey");
 CREATE INDEX "JobAttempt_endedAt_idx" ON "JobAttempt"("endedAt");
 CREATE INDEX "JobAttempt_nodeId_endedAt_idx" ON "JobAttempt"("nodeId", "endedAt");

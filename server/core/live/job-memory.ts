@@ -2,6 +2,18 @@ import { createSignal, type Signal } from "./signal.ts";
 
 /** What the hub remembers of jobs beside their rows: which nodes wait for one, and when attempts were last asked about. */
 
+/** What one kind of node was not given. No job of the queue fits a node of that kind that offers as much or less. */
+export interface Nothing {
+  /** The queue's version, and a time in epoch ms: from then on it is not known. */
+  version: number;
+  until: number;
+  kind: string;
+  /** Null: for all nodes of the kind. Else jobs may fit the others, because this one is banned for some. */
+  nodeId: string | null;
+  most: { gpuBytes: number; diskBytes: number; uplink: number };
+  why: string | null;
+}
+
 export interface QueueMemory {
   /** Calls that use it. It is forgotten with the last one, because nodes make up names of queues. */
   users: number;
@@ -11,6 +23,8 @@ export interface QueueMemory {
   version: number;
   /** The version at which no job was due; the next look for one needs no query. */
   emptyAt: number | null;
+  /** Newest last. */
+  nothing: Nothing[];
 }
 
 export interface JobMemory {
@@ -25,12 +39,12 @@ export interface JobMemory {
   dueThrough: number;
 }
 
-export const createJobMemory = (): JobMemory => ({
+export const createJobMemory = (now: number): JobMemory => ({
   queues: new Map(),
   waiting: new Map(),
   heard: new Map(),
   mayRun: true,
-  dueThrough: 0,
+  dueThrough: now,
 });
 
 /** Calls `work` with the memory of a queue, which exists as long as a call uses it. */
@@ -39,7 +53,7 @@ export async function withQueue<T>(
   name: string,
   work: (queue: QueueMemory) => Promise<T>,
 ): Promise<T> {
-  const queue = queues.get(name) ?? { users: 0, signal: createSignal(), version: 0, emptyAt: null };
+  const queue = queues.get(name) ?? { users: 0, signal: createSignal(), version: 0, emptyAt: null, nothing: [] };
   queues.set(name, queue);
   queue.users++;
   try {

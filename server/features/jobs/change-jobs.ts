@@ -51,39 +51,82 @@ const RETRY: Change = {
   },
 };
 
+/** Jobs of one transaction: other callers of the hub wait for it. */
+const AT_ONCE = 1_000;
+
+interface Piece {
+  where: Prisma.JobWhereInput;
+  /** Numbers of the jobs: those above `after`, up to `through`. */
+  after: number;
+  through: number;
+}
+
+const textOf = (count: number): string => (count === 1 ? "one job" : `${formatCount(count)} jobs`);
+
+/** Changes the first jobs of a piece in one transaction, which records who did it. */
+async function changeNext({ hub, caller }: Caller, { where, after, through }: Piece, change: Change) {
+  return hub.db.$transaction(
+    async (tx) => {
+      const jobs = await tx.job.findMany({
+        where: { AND: [where, { seq: { gt: after, lte: through } }] },
+        select: { seq: true, queue: true, run: true, state: true },
+        orderBy: { seq: "asc" },
+        take: AT_ONCE,
+      });
+      const last = jobs.at(-1);
+      if (last === undefined) return { jobs, changed: 0, next: null };
+      const these = { AND: [where, { seq: { gt: after, lte: last.seq } }] };
+      const changed = await change.apply(tx, these, new Date(hub.now()));
+      await audit({ db: tx, now: hub.now }, caller, { action: change.action, subject: textOf(changed) });
+      return { jobs, changed, next: jobs.length < AT_ONCE ? null : last.seq };
+    },
+    { timeout: 60_000 },
+  );
+}
+
 /**
  * Changes the chosen jobs that are in a state from which a person may move them, and says how many these are. With `dryRun` it
- * changes nothing.
+ * changes nothing. Jobs that are submitted meanwhile are not changed.
  */
 async function changeJobs(context: Caller, { which, dryRun }: Input, change: Change): Promise<ChangedJobs> {
   const { hub, caller } = context;
   const chosen = "ids" in which ? { id: { in: which.ids } } : whereOf(which.filter);
-  const movable = { state: { in: jobStatesBefore(change.to, "person") } };
-  const where = { AND: [chosen, movable] };
-  const now = hub.now();
-  const { counts, jobs, event } = await hub.db.$transaction(
-    async (tx) => {
-      const found = await tx.job.count({ where: chosen });
-      const running = await tx.job.count({ where: { AND: [chosen, movable, { state: "running" }] } });
-      const jobs = await tx.job.findMany({ where, select: { queue: true, run: true }, distinct: ["queue", "run"] });
-      if (dryRun || jobs.length === 0) {
-        return { counts: { found, running, changed: await tx.job.count({ where }) }, jobs: [], event: null };
-      }
-      const changed = await change.apply(tx, where, new Date(now));
-      const what = changed === 1 ? "one job" : `${formatCount(changed)} jobs`;
-      await audit({ db: tx, now: hub.now }, caller, { action: change.action, subject: what });
-      const text = `${caller.person.email} ${change.verb} ${what}`;
-      const event = await recordEvent(tx, { at: now, kind: change.kind, work: "moving", text });
-      return { counts: { found, running, changed }, jobs, event };
-    },
-    { timeout: 60_000 },
-  );
-  if (event !== null) {
-    if (change === CANCEL) countUp(hub.counters.jobAttempts, "canceled", counts.running);
-    emit(hub, event, ["jobs"]);
-    await ringForRuns(hub, jobs);
+  const where = { AND: [chosen, { state: { in: jobStatesBefore(change.to, "person") } }] };
+  const found = await hub.db.job.count({ where: chosen });
+  if (dryRun) {
+    const running = await hub.db.job.count({ where: { AND: [where, { state: "running" }] } });
+    return { found, running, changed: await hub.db.job.count({ where }) };
   }
-  return counts;
+  const newest = await hub.db.job.aggregate({ _max: { seq: true } });
+  const through = newest._max.seq ?? 0;
+  const done = { changed: 0, running: 0 };
+  const touched = new Map<string, { queue: string; run: string }>();
+  try {
+    for (let after: number | null = 0; after !== null;) {
+      const { jobs, changed, next }: Awaited<ReturnType<typeof changeNext>> = await changeNext(
+        context,
+        { where, after, through },
+        change,
+      );
+      done.changed += changed;
+      for (const { queue, run, state } of jobs) {
+        touched.set(`${queue} ${run}`, { queue, run });
+        if (state === "running") done.running++;
+      }
+      after = next;
+    }
+  } finally {
+    // Also when a later transaction fails: what the earlier ones changed stays.
+    if (done.changed > 0) {
+      const text = `${caller.person.email} ${change.verb} ${textOf(done.changed)}`;
+      const line = { at: hub.now(), kind: change.kind, work: "moving" as const, text };
+      const event = await hub.db.$transaction((tx) => recordEvent(tx, line));
+      if (change === CANCEL) countUp(hub.counters.jobAttempts, "canceled", done.running);
+      emit(hub, event, ["jobs"]);
+      await ringForRuns(hub, [...touched.values()]);
+    }
+  }
+  return { found, ...done };
 }
 
 /** Cancels jobs for good. Their nodes learn it when they next ask about their attempts. */

@@ -1,5 +1,6 @@
 import { MOST_BYTES } from "#protocol/base/bounded.ts";
 import { fitsPatterns } from "#protocol/base/scope.ts";
+import { Prisma } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { expectedRate } from "#server/core/history/expected-rate.ts";
 import type { LiveNode } from "#server/core/live/live-node.ts";
@@ -10,6 +11,13 @@ export interface Offer {
   queue: string;
   gpuMemoryBytes?: number | undefined;
   diskBytes?: number | undefined;
+}
+
+/** What a node has for a job of a queue, unknown values replaced by those that fit. */
+export interface Means {
+  gpuBytes: number;
+  diskBytes: number;
+  uplink: number;
 }
 
 export interface Candidate {
@@ -37,22 +45,41 @@ function hasLabels(node: LiveNode, text: string): boolean {
 const fits = (node: LiveNode, row: Row): boolean =>
   (node.mayWrite === null || fitsPatterns(row.run, node.mayWrite)) && hasLabels(node, row.needLabels);
 
+export function meansOf(hub: Hub, node: LiveNode, { gpuMemoryBytes = 0, diskBytes }: Offer): Means {
+  const way = { nodeId: node.id, profileId: node.profileId, direction: "upload" as const };
+  return {
+    gpuBytes: gpuMemoryBytes,
+    diskBytes: diskBytes ?? node.report?.disk?.freeBytes ?? MOST_BYTES,
+    uplink: expectedRate(hub, way)?.bytesPerSecond ?? Number.MAX_SAFE_INTEGER,
+  };
+}
+
+/** Where a page begins: after a job, or with all jobs behind a rank. Each is a range of the index, both together are not. */
+interface From {
+  rank: number;
+  seq: number | null;
+}
+
 /**
  * Returns the first job of a queue that a node can take now; null when there is none. Skips jobs whose needs it does not meet,
  * that it is banned for, whose run another job is writing, or whose run lives in another bucket.
  */
-export async function chooseJob(hub: Hub, node: LiveNode, offer: Offer): Promise<Candidate | null> {
+export async function chooseJob(
+  hub: Hub,
+  node: LiveNode,
+  { queue, means }: { queue: string; means: Means },
+): Promise<Candidate | null> {
   const now = hub.now();
-  const { queue, gpuMemoryBytes = 0 } = offer;
-  const disk = offer.diskBytes ?? node.report?.disk?.freeBytes ?? MOST_BYTES;
-  const way = { nodeId: node.id, profileId: node.profileId, direction: "upload" as const };
-  const uplink = expectedRate(hub, way)?.bytesPerSecond ?? Number.MAX_SAFE_INTEGER;
-  let after = { rank: Number.MIN_SAFE_INTEGER, seq: 0 };
+  const { gpuBytes, diskBytes, uplink } = means;
+  let from: From = { rank: Number.MIN_SAFE_INTEGER, seq: null };
   for (let page = FIRST_PAGE; ; page = NEXT_PAGE) {
+    const { rank, seq } = from;
+    const range = seq === null ? Prisma.sql`j."rank" > ${rank}` : Prisma.sql`j."rank" = ${rank} AND j."seq" > ${seq}`;
+    // The plus keeps the query on the index of the order.
     const rows = await hub.db.$queryRaw<Row[]>`
       SELECT j."id", j."run", j."seq", j."rank", j."needLabels" FROM "Job" j
-      WHERE j."queue" = ${queue} AND j."state" = 'waiting' AND (j."rank", j."seq") > (${after.rank}, ${after.seq})
-        AND j."dueAt" <= ${now} AND j."needGpuBytes" <= ${gpuMemoryBytes} AND j."needDiskBytes" <= ${disk}
+      WHERE j."queue" = ${queue} AND j."state" = 'waiting' AND ${range}
+        AND +j."dueAt" <= ${now} AND j."needGpuBytes" <= ${gpuBytes} AND j."needDiskBytes" <= ${diskBytes}
         AND j."needUplink" <= ${uplink}
         AND NOT EXISTS (SELECT 1 FROM "JobBan" b WHERE b."jobId" = j."id" AND b."nodeId" = ${node.id} AND b."until" > ${now})
         AND NOT EXISTS (SELECT 1 FROM "Job" o WHERE o."run" = j."run" AND o."state" = 'running')
@@ -62,7 +89,8 @@ export async function chooseJob(hub: Hub, node: LiveNode, offer: Offer): Promise
     const found = rows.find((row) => fits(node, row));
     if (found !== undefined) return { id: found.id, run: found.run };
     const last = rows.at(-1);
-    if (last === undefined || rows.length < page) return null;
-    after = { rank: Number(last.rank), seq: Number(last.seq) };
+    if (last !== undefined && rows.length === page) from = { rank: Number(last.rank), seq: Number(last.seq) };
+    else if (seq === null) return null;
+    else from = { rank, seq: null };
   }
 }

@@ -1,6 +1,7 @@
 import { runName } from "#protocol/base/names.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
-import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
+import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import { jobSpec } from "#protocol/jobs/job-spec.ts";
 import { jobStatesBefore } from "#protocol/jobs/job-states.ts";
 import type { TakenJob } from "#protocol/jobs/node-jobs.ts";
 import type { Job } from "#prisma/client/client.ts";
@@ -10,10 +11,11 @@ import { claimForJob } from "#server/core/claims/claim-epoch.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
-import { chooseJob, type Offer } from "./choose-job.ts";
+import { readStored } from "#server/platform/stored-json.ts";
+import { chooseJob, meansOf, type Offer } from "./choose-job.ts";
 import { endByHub } from "./end-by-hub.ts";
-import { readSpec } from "./read-spec.ts";
-import { banNode } from "./settle-end.ts";
+import { findNothing, noteNothing } from "./nothing-fits.ts";
+import { banNode, UNREADABLE } from "./settle-end.ts";
 
 /**
  * Hands one job to a node. First the row of the job is reserved: looks for a job of one queue follow each other, and the
@@ -31,6 +33,8 @@ export interface HandOut {
   node: LiveNode;
   bootId: string;
   offer: Offer;
+  /** Aborted when nobody waits for the answer any more. */
+  abort: AbortSignal;
 }
 
 /** Returns why a queue has no job for a node, for people; null when no job is due. */
@@ -67,15 +71,21 @@ const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
     const { node, offer } = wanted;
     const nothing = (why: string | null): Looked => ({ reserved: null, why });
     if (queue.emptyAt === queue.version || !isExpected(stateOf(node))) return nothing(null);
+    // The call may have waited here for others, and its node may be gone.
+    if (wanted.abort.aborted) return nothing(null);
+    const means = meansOf(hub, node, offer);
+    const before = findNothing(hub, queue, { node, means });
+    if (before !== null) return nothing(before.why);
     const { version } = queue;
     const row = await hub.db.jobQueue.findUnique({ where: { name: offer.queue } });
     if (row !== null && row.pausedAt !== null)
       return nothing(await whyNone(hub, { queue: offer.queue, isPaused: true }));
     for (;;) {
-      const chosen = await chooseJob(hub, node, offer);
+      const chosen = await chooseJob(hub, node, { queue: offer.queue, means });
       if (chosen === null) {
         const why = await whyNone(hub, { queue: offer.queue, isPaused: false });
         if (why === null) queue.emptyAt = version;
+        else await noteNothing(hub, queue, { node, means, version, why });
         return nothing(why);
       }
       const reserved = await reserve(hub, chosen.id, wanted);
@@ -91,6 +101,12 @@ export async function claimAttempt(
   hub: Hub,
   { job, attempt, node, isAgain = false }: { job: Job; attempt: number; node: LiveNode; isAgain?: boolean },
 ): Promise<TakenJob | null> {
+  // Before the claim, which would take the run from its writer for nothing.
+  const spec = readStored(job.spec, jobSpec);
+  if (spec === null) {
+    await endByHub(hub, { jobId: job.id, attempt }, { kind: "interrupted", why: UNREADABLE });
+    return null;
+  }
   const claim = await claimForJob({ hub, run: runName.parse(job.run), node });
   const { epoch, newest } = claim;
   const event = await hub.db.$transaction(async (tx) => {
@@ -109,38 +125,48 @@ export async function claimAttempt(
   if (event === "over") return null;
   hub.jobs.heard.set(job.id, hub.now());
   emit(hub, event, ["jobs"]);
-  return { id: job.id, attempt, epoch, run: job.run, name: job.name, spec: readSpec(job), claim };
+  return { id: job.id, attempt, epoch, run: job.run, name: job.name, spec, claim };
 }
 
+export type HandedOut = { job: TakenJob } | { job: null; why: string | null; isRefused: boolean };
+
 /**
- * Hands the node the first job that it can take; null with a reason when there is none. @throws Fault those of a claim; the job
- * then waits again, for another node first
+ * Hands the node the first job that it can take; null with a reason when there is none. When a claim fails, the job waits again,
+ * for another node first. A fault that no retry helps against is then an answer (`isRefused`): a worker takes a thrown one for
+ * its own end. @throws Fault the others of a claim
  */
-export const handOut = (hub: Hub, wanted: HandOut): Promise<{ job: TakenJob } | { job: null; why: string | null }> =>
+export const handOut = (hub: Hub, wanted: HandOut): Promise<HandedOut> =>
   withQueue(hub.jobs, wanted.offer.queue, async (queue) => {
     for (;;) {
       const looked = await look(hub, queue, wanted);
-      if (looked.reserved === null) return { job: null, why: looked.why };
+      if (looked.reserved === null) return { job: null, why: looked.why, isRefused: false };
       const { job, attempt } = looked.reserved;
       hub.jobs.mayRun = true;
       try {
         const taken = await claimAttempt(hub, { job, attempt, node: wanted.node });
         if (taken !== null) return { job: taken };
       } catch (error) {
-        await giveBack(hub, { job, attempt, node: wanted.node }, error);
-        throw error;
+        const why = await giveBack(hub, { job, attempt, node: wanted.node }, error);
+        if (!isFinal(error)) throw error;
+        return { job: null, why, isRefused: true };
       }
     }
   });
 
-async function giveBack(
+/** Returns whether an error comes again when the node asks again. */
+export const isFinal = (error: unknown): boolean => toFault(error).retry === "never";
+
+/** Lets a job wait again whose run could not be claimed. Returns why, for people. */
+export async function giveBack(
   hub: Hub,
   { job, attempt, node }: { job: Job; attempt: number; node: LiveNode },
   error: unknown,
-): Promise<void> {
+): Promise<string> {
+  hub.log.warn({ error, jobId: job.id, attempt, node: node.name }, "the run of a job could not be claimed");
   const said = isFault(error) ? sentenceOf(error) : "the hub had an error";
   const reason = `${node.name} could not be given the run: ${said}`;
   const until = new Date(hub.now() + BAN_AFTER_CLAIM_MS);
   await banNode(hub.db, { jobId: job.id, nodeId: node.id }, { until, reason });
   await endByHub(hub, { jobId: job.id, attempt }, { kind: "interrupted", why: reason });
+  return reason;
 }

@@ -1,11 +1,11 @@
 import { attemptOutcome, jobState } from "#protocol/jobs/job-states.ts";
 import type { JobAttemptRow, JobRow } from "#protocol/jobs/job-views.ts";
-import type { Job, JobAttempt } from "#prisma/client/client.ts";
+import type { Job, JobAttempt, JobLabel } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import { jobSpec } from "#protocol/jobs/job-spec.ts";
-import { readStored } from "#server/platform/stored-json.ts";
 
-const DEFAULT_MOST_FAILURES = 3;
+/** What a row of a list needs: not the spec, which may be long. */
+export type ListedJob = Omit<Job, "spec"> & { labels: Pick<JobLabel, "name" | "value">[] };
+
 const numberOf = (step: bigint | null): number | null => (step === null ? null : Number(step));
 
 const nodeOf = (hub: Hub, id: string): { id: string; name: string } => ({
@@ -13,8 +13,7 @@ const nodeOf = (hub: Hub, id: string): { id: string; name: string } => ({
   name: hub.live.nodes.get(id)?.name ?? "a node",
 });
 
-export function jobRowOf(hub: Hub, job: Job): JobRow {
-  const spec = readStored(job.spec, jobSpec);
+export function jobRowOf(hub: Hub, job: ListedJob): JobRow {
   const state = jobState.safeParse(job.state).data ?? "failed";
   return {
     id: job.id,
@@ -24,10 +23,10 @@ export function jobRowOf(hub: Hub, job: Job): JobRow {
     run: job.run,
     state,
     priority: job.priority,
-    labels: spec?.labels ?? {},
+    labels: Object.fromEntries(job.labels.map(({ name, value }) => [name, value])),
     owner: job.owner,
     failures: job.failures,
-    mostFailures: spec?.policy.mostFailures ?? DEFAULT_MOST_FAILURES,
+    mostFailures: job.mostFailures,
     attempts: job.attempts,
     node: job.nodeId === null ? null : nodeOf(hub, job.nodeId),
     reason: job.reason,

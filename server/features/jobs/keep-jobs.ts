@@ -14,6 +14,9 @@ import { endByHub, type HubEnd } from "./end-by-hub.ts";
  * nodes that wait when the wait of a job after a failure ends.
  */
 
+/** Longest time between the reservation of a job and the claim of its run. */
+const LONGEST_HAND_OUT_MS = 300_000;
+
 /** The columns that are read every second: not the whole spec. */
 const WATCHED = { job: { select: { run: true, longestSeconds: true, noProgressSeconds: true } } } as const;
 type Watched = JobAttempt & { job: Pick<Job, keyof (typeof WATCHED)["job"]["select"]> };
@@ -27,7 +30,10 @@ export function whyLost(hub: Hub, open: Watched): string | null {
   if (state === "offline") return `${node.name} stopped`;
   if (!isExpected(state)) return `${node.name} is silent`;
   const startedAt = open.startedAt.getTime();
-  if (open.epoch === null) return startedAt < hub.startedAt ? "the hub ended while it handed the job out" : null;
+  if (open.epoch === null) {
+    if (startedAt < hub.startedAt) return "the hub ended while it handed the job out";
+    return hub.now() - startedAt > LONGEST_HAND_OUT_MS ? `${node.name} could not be given the run in time` : null;
+  }
   const writer = hub.live.writers.get(open.job.run);
   if (writer !== undefined && writer.nodeId !== open.nodeId && writer.epoch > open.epoch) {
     return "another node claimed its run";
@@ -45,7 +51,8 @@ async function findLimit(hub: Hub, open: Watched): Promise<HubEnd | null> {
     return { kind: "stopped", limit: "longest" };
   }
   if (noProgressSeconds === null) return null;
-  const sinceAt = (open.progressAt ?? open.startedAt).getTime();
+  // Nodes cannot commit while the hub is away, so the time of an outage does not count.
+  const sinceAt = Math.max((open.progressAt ?? open.startedAt).getTime(), hub.startedAt);
   if (now - sinceAt <= noProgressSeconds * 1_000) return null;
   const newest = await newestComplete(hub.db, open.job.run);
   const before = open.safeStep ?? open.fromStep ?? -1n;
@@ -57,15 +64,17 @@ async function findLimit(hub: Hub, open: Watched): Promise<HubEnd | null> {
   return null;
 }
 
+/** Time between two calls. */
+const TICK_MS = 1_000;
+
 /** Wakes the queues in which the wait of a job ended since the last call. */
 async function ringDue(hub: Hub, now: number): Promise<void> {
-  if (hub.jobs.queues.size === 0) return;
-  const dueAt = { gt: new Date(hub.jobs.dueThrough), lte: new Date(now) };
-  const due = await hub.db.job.findMany({
-    where: { state: "waiting", dueAt },
-    select: { queue: true },
-    distinct: ["queue"],
-  });
+  // The last call may lie in the future: the clock was set back.
+  const from = Math.min(hub.jobs.dueThrough, now - TICK_MS);
+  // Nodes that ask later find what is due by then.
+  const isAwaited = hub.jobs.queues.size > 0;
+  const where = { state: "waiting", dueAt: { gt: new Date(from), lte: new Date(now) } };
+  const due = isAwaited ? await hub.db.job.groupBy({ by: ["queue"], where }) : [];
   hub.jobs.dueThrough = now;
   ringQueues(
     hub.jobs,
@@ -81,9 +90,15 @@ async function endLost(hub: Hub): Promise<void> {
     const all = await hub.db.jobAttempt.findMany({ where: { endedAt: null }, include: WATCHED });
     if (all.length > 0) hub.jobs.mayRun = true;
     for (const open of all) {
-      const why = whyLost(hub, open);
-      const end: HubEnd | null = why === null ? await findLimit(hub, open) : { kind: "interrupted", why };
-      if (end !== null) await endByHub(hub, open, end);
+      try {
+        const why = whyLost(hub, open);
+        const end: HubEnd | null = why === null ? await findLimit(hub, open) : { kind: "interrupted", why };
+        if (end !== null) await endByHub(hub, open, end);
+      } catch (error) {
+        // The others must end all the same.
+        const { jobId, attempt } = open;
+        hub.log.error({ error, jobId, attempt }, "the end of an attempt of a job could not be decided");
+      }
       await setImmediate();
     }
   } catch (error) {

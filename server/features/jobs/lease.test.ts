@@ -210,6 +210,16 @@ describe("an attempt is interrupted, and the job waits for the next node without
     expect((await poll(first, job))?.state).toBe("current");
   });
 
+  it("when the hub could not claim its run within five minutes", async () => {
+    const [id = ""] = await submit({});
+    await take(first);
+    await test.hub.db.jobAttempt.updateMany({ data: { epoch: null } });
+    await pass(290_000, [first, second]);
+    expect(await stateOf(id)).toBe("running");
+    await pass(20_000, [first, second]);
+    await interrupted(id, "gpu-1 could not be given the run in time");
+  });
+
   it("when its worker says so", async () => {
     const [id = ""] = await submit({});
     expect(await end(first, await take(first), { kind: "interrupted", why: "the machine is taken away" })).toBe(true);
@@ -230,6 +240,18 @@ describe("a node that was silent and comes back", () => {
     expect((await ask(second)).job).toBeNull();
     expect(await end(first, job, DONE)).toBe(true);
     expect(await outcomesOf(id)).toEqual(["completed"]);
+  });
+
+  it("does not go on with it while another job of the run is running", async () => {
+    const [id = "", other = ""] = await submit({ run }, { run });
+    const job = await take(first);
+    await pass(60_000, [second]);
+    await speak(first);
+    // Reserved, and the run is not claimed for it yet.
+    await test.hub.db.job.update({ where: { id: other }, data: { state: "running" } });
+    expect(await poll(first, job)).toMatchObject({ state: "over", outcome: "interrupted" });
+    expect(await end(first, job, DONE)).toBe(false);
+    expect(await stateOf(id)).toBe("waiting");
   });
 
   it("completes the job with the end that it kept, while nobody else has it", async () => {

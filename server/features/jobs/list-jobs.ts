@@ -22,6 +22,8 @@ export async function listJobs(
   const found = await hub.db.job.findMany({
     where: { ...whereOf(input), ...(cursor === null ? {} : { seq: { lt: cursor } }) },
     orderBy: { seq: "desc" },
+    omit: { spec: true },
+    include: { labels: true },
     take: limit + 1,
   });
   const rows = found.slice(0, limit).map((job) => jobRowOf(hub, job));
@@ -36,6 +38,7 @@ export async function readJob(
   const job = await hub.db.job.findUnique({
     where: { id },
     include: {
+      labels: true,
       attemptRows: { orderBy: { attempt: "desc" }, take: MOST_ATTEMPTS },
       bans: {
         where: { until: { gt: new Date(hub.now()) } },

@@ -13,12 +13,15 @@ import {
   people,
   read,
   second,
+  speak,
   stateOf,
   submit,
   take,
   test,
 } from "#server/testing/jobs-for-each.ts";
 import { makeSafe } from "#server/testing/stage-checkpoint.ts";
+import { withQueue } from "#server/core/live/job-memory.ts";
+import { keepJobs } from "./keep-jobs.ts";
 import type { AttemptExit } from "#protocol/jobs/node-jobs.ts";
 
 /** What the policy of a job makes of its failures, as it is stored. */
@@ -45,12 +48,16 @@ describe("a job that fails", () => {
   });
 
   it("does not stand before others that wait, unlike an interrupted one", async () => {
-    const [failing, other] = await submit({}, {});
-    await end(first, await take(first), FAILED);
+    const [earlier, failing] = await submit({ needs: { labels: { region: "eu" } } }, {});
+    const job = await take(second);
+    expect(job.id).toBe(failing);
+    await end(second, job, FAILED);
     await pass(FIRST_WAIT_MS, [first, second]);
+    const live = test.hub.live.nodes.get(second.nodeId);
+    if (live !== undefined) live.facts = { ...live.facts, labels: { region: "eu" } };
     // Both are due: the order of submission counts again.
+    expect((await take(second)).id).toBe(earlier);
     expect((await take(first)).id).toBe(failing);
-    expect((await take(second)).id).toBe(other);
   });
 
   it("wakes a node that waits for a job when its wait ends", async () => {
@@ -60,6 +67,18 @@ describe("a job that fails", () => {
     await vi.waitFor(() => expect(test.hub.jobs.queues.get("default")?.signal.waiting).toBe(1), 20_000);
     await pass(FIRST_WAIT_MS, [first, second]);
     expect((await answer).job).not.toBeNull();
+  });
+
+  it("wakes a node also when the clock of the hub was set back", async () => {
+    const [id = ""] = await submit({});
+    await test.hub.db.job.update({ where: { id }, data: { dueAt: new Date(test.hub.now() - 500) } });
+    await withQueue(test.hub.jobs, "default", async (queue) => {
+      const before = queue.version;
+      test.hub.jobs.dueThrough = test.hub.now() + 3_600_000;
+      await keepJobs(test.hub);
+      expect(queue.version).toBeGreaterThan(before);
+      expect(test.hub.jobs.dueThrough).toBeLessThanOrEqual(test.hub.now());
+    });
   });
 
   it("is kept from a machine that its code blames, and only for an hour", async () => {
@@ -104,6 +123,32 @@ describe("a limit of a job's policy", () => {
       outcome: "failed",
       reason: "ran longer than its policy allows",
     });
+  });
+
+  it("does not count the time in which the hub was away", async () => {
+    const [id = ""] = await submit({ policy: { noProgressSeconds: 300, mostFailures: 1 } });
+    await take(first);
+    await wait(id, 150_000);
+    await test.stop();
+    test.advance(600_000);
+    await test.start();
+    await wait(id, 150_000);
+    expect(await stateOf(id)).toBe("running");
+    await wait(id, 160_000);
+    expect(await read(id)).toMatchObject({ state: "failed", failures: 1 });
+  });
+
+  it("does not count the time in which the node was silent, once its attempt goes on", async () => {
+    const [id = ""] = await submit({ policy: { noProgressSeconds: 300, mostFailures: 1 } });
+    await take(first);
+    await pass(250_000, [second]);
+    expect(await stateOf(id)).toBe("waiting");
+    await speak(first);
+    expect((await poll(id)).jobs[0]).toMatchObject({ state: "current" });
+    await wait(id, 150_000);
+    expect(await stateOf(id)).toBe("running");
+    await wait(id, 160_000);
+    expect(await read(id)).toMatchObject({ state: "failed", failures: 1 });
   });
 
   it("ends an attempt that makes no newer step safe, and lets one go on that does", async () => {

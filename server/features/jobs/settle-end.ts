@@ -1,3 +1,4 @@
+import { DEFAULT_POLICY, jobSpec } from "#protocol/jobs/job-spec.ts";
 import { judgeEnd, type AttemptEnd, type EndVerdict } from "#protocol/jobs/judge-end.ts";
 import type { AttemptOutcome } from "#protocol/jobs/job-states.ts";
 import type { Job, JobAttempt } from "#prisma/client/client.ts";
@@ -8,8 +9,8 @@ import type { Hub } from "#server/core/api/hub.ts";
 import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
 import { ringQueues } from "#server/core/live/job-memory.ts";
 import { countUp } from "#server/platform/counters.ts";
+import { readStored } from "#server/platform/stored-json.ts";
 import { rankOf } from "./job-rank.ts";
-import { readSpec } from "./read-spec.ts";
 
 /** The attempt that ends, with its job. */
 export type OpenAttempt = JobAttempt & { job: Job };
@@ -25,6 +26,9 @@ export interface Ending {
   by: "node" | "hub";
 }
 
+/** Why a job fails whose row was damaged. */
+export const UNREADABLE = "its spec cannot be read";
+
 const bigOf = (step: number | null): bigint | null => (step === null ? null : BigInt(step));
 
 /** Returns the event about the end of an attempt. */
@@ -32,13 +36,21 @@ function eventOf({ job, attempt }: OpenAttempt, verdict: EndVerdict): Pick<NewEv
   const { state, outcome, reason, delayMs } = verdict;
   const what = `the job ${job.name} (attempt ${attempt})`;
   if (state === "done") return { kind: "job-done", work: "safe", text: `completed ${what}` };
+  if (state === "failed")
+    return { kind: "job-failed", work: "risk", text: `failed ${what} for the last time: ${reason}` };
   if (outcome === "interrupted") {
     return { kind: "job-interrupted", work: "moving", text: `no longer works on ${what}: ${reason}` };
   }
-  if (state === "failed")
-    return { kind: "job-failed", work: "risk", text: `failed ${what} for the last time: ${reason}` };
   const wait = `it waits ${formatDuration(delayMs)}`;
   return { kind: "job-attempt-failed", work: "moving", text: `failed ${what}: ${reason}; ${wait}` };
+}
+
+/** Returns what follows the end of an attempt. A job whose spec cannot be read is not handed out again: it fails. */
+function verdictOf({ spec, failures, setbacks }: Job, end: AttemptEnd): EndVerdict {
+  const policy = readStored(spec, jobSpec)?.policy;
+  const verdict = judgeEnd(policy ?? DEFAULT_POLICY, { failures, setbacks, random: Math.random }, end);
+  if (policy !== undefined || verdict.state !== "waiting") return verdict;
+  return { ...verdict, state: "failed", delayMs: 0, reason: UNREADABLE };
 }
 
 /**
@@ -52,9 +64,7 @@ export async function settleEnd(
 ): Promise<Settled> {
   const { job } = open;
   const now = hub.now();
-  const { policy } = readSpec(job);
-  const { failures, setbacks } = job;
-  const verdict = judgeEnd(policy, { failures, setbacks, random: Math.random }, end);
+  const verdict = verdictOf(job, end);
   const { outcome, state, reason, delayMs, banMs } = verdict;
   await tx.jobAttempt.update({
     where: { jobId_attempt: { jobId: open.jobId, attempt: open.attempt } },
@@ -77,7 +87,8 @@ export async function settleEnd(
       reason,
       failures: verdict.failures,
       setbacks: verdict.setbacks,
-      rank: rankOf(job.priority, outcome === "interrupted"),
+      // An attempt that never had the run is no reason to hand its job out first.
+      rank: open.epoch === null ? job.rank : rankOf(job.priority, outcome === "interrupted"),
       dueAt: new Date(now + delayMs),
       endedAt: state === "waiting" ? null : new Date(now),
     },
@@ -112,15 +123,19 @@ export async function announceEnd(
   await ringForRuns(hub, [job]);
 }
 
-/** Wakes the nodes that wait in the queues of these jobs, and of jobs that waited for their runs. */
+/** Runs of one query for their queues. */
+const MOST_RUNS = 500;
+
+/** Wakes the nodes that wait in the queues of these jobs, and of jobs that waited for their runs. Of many runs: all nodes. */
 export async function ringForRuns(hub: Hub, jobs: readonly { queue: string; run: string }[]): Promise<void> {
   const runs = [...new Set(jobs.map(({ run }) => run))];
-  const queues = new Set(jobs.map(({ queue }) => queue));
-  const most = 500;
-  for (let from = 0; from < runs.length; from += most) {
-    const where = { run: { in: runs.slice(from, from + most) }, state: "waiting" };
-    const others = await hub.db.job.findMany({ where, select: { queue: true }, distinct: ["queue"] });
-    for (const { queue } of others) queues.add(queue);
+  if (runs.length > MOST_RUNS) {
+    ringQueues(hub.jobs, hub.jobs.queues.keys());
+    return;
   }
-  ringQueues(hub.jobs, queues);
+  const others = await hub.db.job.groupBy({ by: ["queue"], where: { run: { in: runs }, state: "waiting" } });
+  ringQueues(
+    hub.jobs,
+    [...jobs, ...others].map(({ queue }) => queue),
+  );
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { withQueue } from "#server/core/live/job-memory.ts";
 import type { JobDraft } from "#protocol/jobs/job-spec.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { addTestPerson, addTestWriter, callAs } from "#server/testing/open-test-hub.ts";
@@ -115,6 +116,12 @@ describe("the list of jobs", () => {
     expect(await namesOf({ words: "t" })).toEqual(["three", "two"]);
   });
 
+  it("shows labels and the number of failures allowed without reading the spec", async () => {
+    const [job] = await submit({ labels: { team: "vision" }, policy: { mostFailures: 7 } });
+    await test.hub.db.job.update({ where: { id: job?.id ?? "" }, data: { spec: "{" } });
+    expect((await list({})).rows).toMatchObject([{ labels: { team: "vision" }, mostFailures: 7 }]);
+  });
+
   it("shows the values of an environment to operators only", async () => {
     const [job] = await submit({ environment: { TOKEN: "secret" } });
     const id = job?.id ?? "";
@@ -150,6 +157,21 @@ describe("a change of many jobs", () => {
     ]);
     const audited = await test.hub.db.audit.findMany({ where: { action: "cancel jobs" } });
     expect(audited.map(({ subject, actor }) => [subject, actor])).toEqual([["600 jobs", "operator@example.com"]]);
+  });
+
+  it("is made in transactions of a thousand, and wakes the nodes of all queues when many runs are free", async () => {
+    for (let part = 0; part < 2; part++) await submit(...Array.from({ length: 600 }, () => ({ queue: "sweep" })));
+    await withQueue(test.hub.jobs, "other", async (queue) => {
+      const before = queue.version;
+      const which = { filter: { queue: "sweep" } };
+      expect(await jobs().cancel({ which })).toEqual({ found: 1_200, changed: 1_200, running: 0 });
+      expect(queue.version).toBeGreaterThan(before);
+    });
+    expect(await test.hub.db.job.count({ where: { state: "canceled" } })).toBe(1_200);
+    const audited = await test.hub.db.audit.findMany({ where: { action: "cancel jobs" }, orderBy: { id: "asc" } });
+    expect(audited.map(({ subject }) => subject)).toEqual(["1,000 jobs", "200 jobs"]);
+    const events = await test.hub.db.event.findMany({ where: { kind: "job-canceled" } });
+    expect(events.map(({ text }) => text)).toEqual(["operator@example.com canceled 1,200 jobs"]);
   });
 
   it("of a queue's pause is shown with who did it, also without jobs", async () => {

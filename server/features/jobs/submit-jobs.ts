@@ -67,6 +67,7 @@ const rowOf = ({ id, run, spec }: Planned, about: { owner: { id: string; email: 
   needDiskBytes: BigInt(spec.needs.diskBytes ?? 0),
   needUplink: spec.needs.uplinkBytesPerSecond ?? 0,
   needLabels: JSON.stringify(spec.needs.labels),
+  mostFailures: spec.policy.mostFailures,
   longestSeconds: spec.policy.longestSeconds ?? null,
   noProgressSeconds: spec.policy.noProgressSeconds ?? null,
   createdAt: about.at,

@@ -7,6 +7,7 @@ import {
   jobsForEach,
   nodeOf,
   outcomesOf,
+  pass,
   people,
   profileId,
   read,
@@ -16,6 +17,9 @@ import {
   take,
   test,
 } from "#server/testing/jobs-for-each.ts";
+import { ringQueues, withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
+import { Fault } from "#protocol/faults/fault.ts";
+import { fault } from "#server/testing/match-fault.ts";
 import { addTestNode, type TestNode } from "#server/testing/open-test-hub.ts";
 
 /** Which job a node is given, and that no job is given to two. */
@@ -138,6 +142,65 @@ describe("the order of a queue", () => {
   });
 });
 
+describe("a queue in which nothing fits a node", () => {
+  const hold = (work: (queue: QueueMemory) => Promise<void>) => withQueue(test.hub.jobs, "default", work);
+  const dueNow = (id: string) => test.hub.db.job.update({ where: { id }, data: { needGpuBytes: 0 } });
+
+  it("is not searched again before it changes, also for other nodes of the kind that offer no more", async () => {
+    const [id = ""] = await submit({ needs: { gpuMemoryBytes: 24e9 } });
+    await hold(async (queue) => {
+      const nothing = await ask(first, { gpuMemoryBytes: 16e9 });
+      expect(nothing.why).toContain("one job waits");
+      // Nothing in the hub changes a need. So an answer from memory can be told from a new search.
+      await dueNow(id);
+      expect(await ask(second, { gpuMemoryBytes: 8e9 })).toEqual(nothing);
+      ringQueues(test.hub.jobs, ["default"]);
+      expect(queue.nothing[0]?.version).toBeLessThan(queue.version);
+      expect((await take(second, { gpuMemoryBytes: 8e9 })).id).toBe(id);
+    });
+  });
+
+  it("is searched for a node that offers more, and for others when only this one is banned", async () => {
+    const [id = "", other = ""] = await submit({ needs: { gpuMemoryBytes: 24e9 } }, {});
+    const until = new Date(test.hub.now() + 30_000);
+    await test.hub.db.jobBan.create({ data: { jobId: other, nodeId: first.nodeId, until, reason: "" } });
+    await hold(async () => {
+      expect((await ask(first)).job).toBeNull();
+      expect((await take(second)).id).toBe(other);
+      expect((await ask(first)).job).toBeNull();
+      expect((await take(first, { gpuMemoryBytes: 24e9 })).id).toBe(id);
+    });
+  });
+
+  it("has the right first job behind more than a page of those that do not fit", async () => {
+    const misfits = Array.from({ length: 130 }, () => ({ needs: { labels: { region: "eu" } } }));
+    const ids = await submit(...misfits, { priority: -1 }, {});
+    expect((await take(first)).id).toBe(ids[131]);
+    expect((await take(second)).id).toBe(ids[130]);
+  });
+
+  it("gives nothing to a call that ended while it waited for others", async () => {
+    await submit({});
+    const locked = vi.spyOn(test.hub.locks, "run");
+    const gate = Promise.withResolvers<undefined>();
+    const others = test.hub.locks.run("queue default", () => gate.promise);
+    const earlier = ask(first);
+    await vi.waitFor(
+      () => expect(locked.mock.calls.filter(([key]) => key === "queue default")).toHaveLength(2),
+      20_000,
+    );
+    const later = ask(first);
+    await vi.waitFor(
+      () => expect(locked.mock.calls.filter(([key]) => key.startsWith("jobs of"))).toHaveLength(2),
+      20_000,
+    );
+    gate.resolve(undefined);
+    await others;
+    expect((await earlier).job).toBeNull();
+    expect((await later).job).not.toBeNull();
+  });
+});
+
 describe("a node that waits for a job", () => {
   const isWaiting = (who: TestNode) => test.hub.jobs.waiting.has(who.nodeId);
   const sleepers = () => test.hub.jobs.queues.get("default")?.signal.waiting ?? 0;
@@ -191,16 +254,92 @@ describe("a node that waits for a job", () => {
   });
 });
 
+/** Lets the bucket refuse everything during a call. */
+async function whileRefused<T>(error: Error, call: () => Promise<T>): Promise<T> {
+  const { stores } = test.hub;
+  const open = stores.open.bind(stores);
+  Object.assign(stores, { open: () => Promise.reject(error) });
+  try {
+    return await call();
+  } finally {
+    Object.assign(stores, { open });
+  }
+}
+
 describe("a job whose run cannot be claimed", () => {
   it("waits again, for another node first", async () => {
     const [id = ""] = await submit({ run: "llama" });
     const { stores } = test.hub;
     const open = stores.open.bind(stores);
     Object.assign(stores, { open: () => Promise.reject(new Error("away")) });
-    await expect(ask(first)).rejects.toThrow();
+    expect(await ask(first)).toEqual({ job: null, why: "gpu-1 could not be given the run: the hub had an error" });
     Object.assign(stores, { open });
     expect(await read(id)).toMatchObject({ state: "waiting", failures: 0, bans: [{ node: { id: first.nodeId } }] });
     expect((await ask(first)).job).toBeNull();
     expect(await take(second)).toMatchObject({ id, attempt: 2 });
+  });
+
+  it("is not put first, because nobody worked on it", async () => {
+    const [earlier = "", id = ""] = await submit({ needs: { labels: { region: "eu" } } }, {});
+    await whileRefused(new Fault("ACCESS_DENIED", {}), () => ask(first));
+    expect((await read(id)).attempts).toBe(1);
+    const live = test.hub.live.nodes.get(second.nodeId);
+    if (live !== undefined) live.facts = { ...live.facts, labels: { region: "eu" } };
+    expect((await take(second)).id).toBe(earlier);
+  });
+
+  it("is no fault of the call, unless a retry may help", async () => {
+    await submit({}, {}, {});
+    for (const code of ["ACCESS_DENIED", "NO_SUCH_BUCKET"] as const) {
+      expect((await whileRefused(new Fault(code, {}), () => ask(first))).job).toBeNull();
+    }
+    // One job per call: the other jobs of the queue are not tried in a row.
+    expect(await test.hub.db.jobAttempt.count()).toBe(2);
+    await expect(whileRefused(new Fault("STORE_UNAVAILABLE", {}), () => ask(first))).rejects.toEqual(
+      fault("STORE_UNAVAILABLE"),
+    );
+  });
+
+  it("is given up by the node that was handed it and lost the answer", async () => {
+    const [id = ""] = await submit({});
+    await take(first);
+    expect((await whileRefused(new Fault("ACCESS_DENIED", {}), () => ask(first))).job).toBeNull();
+    expect(await stateOf(id)).toBe("waiting");
+    expect(await outcomesOf(id)).toEqual(["interrupted"]);
+  });
+});
+
+describe("a job whose row cannot be read", () => {
+  const spoil = (id: string) => test.hub.db.job.update({ where: { id }, data: { spec: "{" } });
+  const rowOf = (id: string) => test.hub.db.job.findUniqueOrThrow({ where: { id } });
+
+  it("fails when it would be handed out, before its run is claimed, and the next job is given", async () => {
+    const [bad = "", next] = await submit({ run: "llama" }, {});
+    await spoil(bad);
+    expect((await take(first)).id).toBe(next);
+    expect(await rowOf(bad)).toMatchObject({ state: "failed", reason: "its spec cannot be read" });
+    expect(await test.hub.db.run.count({ where: { name: "llama" } })).toBe(0);
+  });
+
+  it("fails when its node is lost, like all others of that moment", async () => {
+    const [bad = "", other = ""] = await submit({}, {});
+    const { id, attempt } = await take(first);
+    await take(first, { holds: [{ jobId: id, attempt }] });
+    await spoil(bad);
+    await pass(60_000, [second]);
+    expect(await rowOf(bad)).toMatchObject({ state: "failed", reason: "its spec cannot be read" });
+    expect(await stateOf(other)).toBe("waiting");
+  });
+
+  it("does not keep the others from ending when its end cannot be stored", async () => {
+    const [bad = "", other = ""] = await submit({}, {});
+    const { id, attempt } = await take(first);
+    await take(first, { holds: [{ jobId: id, attempt }] });
+    await test.hub.db.$executeRawUnsafe(
+      `CREATE TRIGGER refuse BEFORE UPDATE ON "Job" WHEN OLD."id" = '${bad}' BEGIN SELECT RAISE(ABORT, 'refused'); END`,
+    );
+    await pass(60_000, [second]);
+    expect(await stateOf(bad)).toBe("running");
+    expect(await stateOf(other)).toBe("waiting");
   });
 });

@@ -5,11 +5,12 @@ import type { NodeCaller } from "#server/core/api/caller.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { withQueue } from "#server/core/live/job-memory.ts";
+import { createSignal } from "#server/core/live/signal.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { hearCaller } from "#server/core/nodes/hear-caller.ts";
 import { endByHub } from "./end-by-hub.ts";
 import { holdsLease } from "./holds-lease.ts";
-import { claimAttempt, handOut } from "./hand-out.ts";
+import { claimAttempt, giveBack, handOut, isFinal, type HandedOut } from "./hand-out.ts";
 
 type Input = z.infer<typeof takeJobInput>;
 
@@ -29,15 +30,20 @@ async function findUnknown(hub: Hub, node: LiveNode, { bootId, holds }: Input): 
     if (row.bootId !== bootId || held.has(`${job.id} ${attempt}`)) continue;
     const { epoch, nodeId } = row;
     if (epoch !== null && !(await holdsLease(hub.db, { run: job.run, epoch, nodeId }))) continue;
-    const taken = await claimAttempt(hub, { job, attempt, node, isAgain: epoch !== null });
-    if (taken !== null) return taken;
+    try {
+      const taken = await claimAttempt(hub, { job, attempt, node, isAgain: epoch !== null });
+      if (taken !== null) return taken;
+    } catch (error) {
+      if (!isFinal(error)) throw error;
+      await giveBack(hub, { job, attempt, node }, error);
+    }
   }
   return null;
 }
 
 /**
  * Hands the calling node one job, and waits for one. A newer call of the same node ends the wait of an earlier one. @throws
- * Fault NODE_UNKNOWN, NODE_REVOKED, and those of a claim
+ * Fault NODE_UNKNOWN, NODE_REVOKED, and those of a claim that may succeed later
  */
 export async function takeJob(
   { hub, caller, signal }: Context & { caller: NodeCaller; signal: AbortSignal },
@@ -48,19 +54,26 @@ export async function takeJob(
   hub.jobs.waiting.get(node.id)?.abort();
   hub.jobs.waiting.set(node.id, mine);
   const abort = AbortSignal.any([signal, hub.closing, mine.signal]);
-  const wanted = { node, bootId: input.bootId, offer: input };
+  const wanted = { node, bootId: input.bootId, offer: input, abort };
   const until = hub.now() + input.waitSeconds * 1_000;
   try {
     return await withQueue(hub.jobs, input.queue, async (queue) => {
       for (let isFirst = true; ; isFirst = false) {
         const { version } = queue;
         // A later call of this node waits here until what this one was handed is stored, and is then given it again.
-        const answer = await hub.locks.run(`jobs of ${node.id}`, async (): Promise<TakeJobAnswer> => {
-          if (abort.aborted) return { job: null, why: null };
+        const handed = await hub.locks.run(`jobs of ${node.id}`, async (): Promise<HandedOut> => {
+          if (abort.aborted) return { job: null, why: null, isRefused: false };
           const unknown = isFirst ? await findUnknown(hub, node, input) : null;
-          return unknown === null ? { why: null, ...(await handOut(hub, wanted)) } : { job: unknown, why: null };
+          return unknown === null ? handOut(hub, wanted) : { job: unknown };
         });
+        const answer: TakeJobAnswer =
+          handed.job === null ? { job: null, why: handed.why } : { job: handed.job, why: null };
         const leftMs = until - hub.now();
+        if (handed.job === null && handed.isRefused) {
+          // Its next claim would most likely fail too: one job per call, or it would try all jobs of the queue in a row.
+          if (leftMs > 0) await createSignal().wait({ timeoutMs: leftMs, abort });
+          return answer;
+        }
         if (answer.job !== null || leftMs <= 0 || abort.aborted || !isExpected(stateOf(node))) return answer;
         if (queue.version === version) await queue.signal.wait({ timeoutMs: leftMs, abort });
         if (abort.aborted || hub.now() >= until) return answer;

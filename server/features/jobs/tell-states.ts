@@ -15,7 +15,7 @@ async function takeUp(hub: Hub, node: LiveNode, { jobId, attempt }: HeldAttempt)
     const where = { jobId_attempt: { jobId, attempt } };
     const row = await tx.jobAttempt.findUnique({ where, include: { job: true } });
     if (row === null || row.nodeId !== node.id || !(await mayRevive(tx, row))) return null;
-    await revive(tx, row);
+    await revive(tx, row, new Date(hub.now()));
     const text = `goes on with the job ${row.job.name} (attempt ${attempt})`;
     return recordEvent(tx, { at: hub.now(), kind: "job-started", work: "moving", node, run: row.job.run, text });
   });
