@@ -92,17 +92,16 @@ async function startBeside(
   const bars = createProgressBars();
   agent.logTail = tail.text;
   agent.bars = bars;
-  const env = programEnvironment(about.env, {
-    ...about.variables,
-    ...variablesFor(agent, points),
-    ...(user !== null && userVariables(user)),
-  });
+  const own = { ...variablesFor(agent, points), ...(user !== null && userVariables(user)) };
+  const foreign = Object.fromEntries(Object.entries(about.variables ?? {}).filter(([name]) => !(name in own)));
+  const started = user === null ? { command: words, env: foreign } : asUser(user, words, foreign);
+  const env = programEnvironment(about.env, { ...started.env, ...own });
   const onSaid = (chunk: Buffer) => {
     tail.add(chunk);
     bars.add(chunk);
   };
   const program = await startGuarded(agent, {
-    command: user === null ? words : asUser(user, words),
+    command: started.command,
     name: words[0] ?? "",
     options: { env, out, err, onSaid, hasOwnSession: !sharesTerminal, ...(cwd !== undefined && { cwd }) },
     ...orphan,
