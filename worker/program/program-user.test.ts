@@ -83,7 +83,7 @@ test("the variables of a job reach the program unchanged, but not the step that 
   const [file = "", ...args] = command.slice(command.indexOf("--") + 1);
   const { stdout } = spawnSync(file, args, {
     encoding: "utf8",
-    env: { PATH: "/nowhere", ...env } as NodeJS.ProcessEnv,
+    env: { NODE_ENV: "test", PATH: "/nowhere", ...env },
   });
   const seen = JSON.parse(stdout) as Record<string, string>;
   expect(seen).toMatchObject({ LD_PRELOAD: "", PATH: variables.PATH, TEXT: variables.TEXT, TIDEMARK_JOB_ID: "7" });
