@@ -145,7 +145,8 @@ test("a canceled job's program is stopped, the job stays canceled, and its worke
     queue,
     name: "next",
     command: "sh",
-    arguments: ["-c", "test -n $TIDEMARK_JOB_ID"],
+    // The folder of a job has the job's id as its name.
+    arguments: ["-c", 'test -n "$TIDEMARK_JOB_ID" && test "$(basename "$PWD")" = "$TIDEMARK_JOB_ID"'],
   });
   await waitFor("the next one is done", next, ({ state }) => state === "done");
   expect(runsStill(job)).toBe(false);

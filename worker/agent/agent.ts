@@ -119,8 +119,12 @@ export type Beside = (agent: Agent, life: Life) => Promise<void>;
 export interface Life {
   /** Fires when the machine will be gone soon, or when the hub asked this worker to stop. */
   stopping: AbortSignal;
-  /** Fires when the hub asked for the stop. A program beside the worker has received no signal then. */
+  /** Fires when the hub asked for the stop, or `endWithin` did. A program beside the worker has received no signal then. */
   askedByHub: AbortSignal;
+  /** Fires when the hub asked this node to stop, and not only the work beside the worker. */
+  leaving: AbortSignal;
+  /** Asks the work beside the worker to end within this time. */
+  endWithin(graceMs: number): void;
   /** Stops captures. `after`: how the program ended; what it left is captured first. Resolves when that is done. */
   endCaptures(after: ProgramOver | null): Promise<void>;
   /** Ends all tasks of the worker. */
@@ -141,7 +145,12 @@ async function live(
   let isFollowed = false;
   const signal = AbortSignal.any([stop.signal, command.signal]);
   const asked = new AbortController();
+  const leaving = new AbortController();
   const stopWithin = (graceMs: number) => {
+    leaving.abort(new Fault("CANCELLED"));
+    endWithin(graceMs);
+  };
+  const endWithin = (graceMs: number) => {
     asked.abort(new Fault("CANCELLED"));
     const end = () => stop.abort(new Fault("CANCELLED"));
     if (graceMs > 0) setTimeout(end, graceMs).unref();
@@ -172,6 +181,8 @@ async function live(
   const life: Life = {
     stopping: AbortSignal.any([command.stopping, asked.signal]),
     askedByHub: asked.signal,
+    leaving: leaving.signal,
+    endWithin,
     endCaptures: async (how) => {
       over.how = how;
       untilOver.abort(new Fault("CANCELLED"));

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readFacts } from "./facts.ts";
+import { readFacts, readGpuMemory } from "./facts.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -44,4 +44,15 @@ test("a label wins, and the platform is two words", async () => {
   const facts = await readFacts({ labels: ["gpu=RTX 3090", "region=eu"], machineId: "m", cards: none() });
   expect(facts).toMatchObject({ gpu: "RTX 3090", labels: { gpu: "RTX 3090", region: "eu" }, machineId: "m" });
   expect(facts.platform).toMatch(/^[a-z0-9]+ [a-z0-9]+$/);
+});
+
+test("the memory of a machine is that of its largest card, and null where the driver does not tell it", async () => {
+  expect(await readGpuMemory(folder)).toBeNull();
+  await writeTool(
+    '[ "$*" = "--query-gpu=memory.total --format=csv,noheader,nounits" ] && printf "24576\\n81559\\n[N/A]\\n"',
+  );
+  expect(await readGpuMemory(folder)).toBe(81_559 * 1_048_576);
+  expect(await readGpuMemory(null)).toBeNull();
+  await writeTool("echo '[N/A]'");
+  expect(await readGpuMemory(folder)).toBeNull();
 });

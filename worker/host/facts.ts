@@ -85,15 +85,30 @@ async function readCards(folder: string): Promise<string | null> {
   return countOf(await Promise.all(models));
 }
 
-/** Asks nvidia-smi, which may exist where the driver's files do not (a container, WSL). It gets only PATH of the environment. */
-function askDriver(searchPath: string | null): Promise<string | null> {
-  if (searchPath === null) return Promise.resolve(null);
+/**
+ * Asks nvidia-smi, which may exist where the driver's files do not (a container, WSL). It gets only PATH of the environment.
+ * Returns its lines; none when it fails.
+ */
+function queryDriver(searchPath: string | null, query: readonly string[]): Promise<string[]> {
+  if (searchPath === null) return Promise.resolve([]);
   const env = { PATH: searchPath, NODE_ENV: "production" } as const;
   const options = { timeout: ASK_MS, killSignal: "SIGKILL", env, maxBuffer: 65_536 } as const;
   return new Promise((resolve) => {
-    execFile("nvidia-smi", ["--query-gpu=name", "--format=csv,noheader"], options, (error, stdout) => {
-      const models = stdout.split("\n").map((line) => line.trim());
-      resolve(error === null ? countOf(models.filter((model) => model !== "")) : null);
+    execFile("nvidia-smi", [...query], options, (error, stdout) => {
+      const lines = error === null ? stdout.split("\n").map((line) => line.trim()) : [];
+      resolve(lines.filter((line) => line !== ""));
     });
   });
+}
+
+const askDriver = async (searchPath: string | null): Promise<string | null> =>
+  countOf(await queryDriver(searchPath, ["--query-gpu=name", "--format=csv,noheader"]));
+
+const MIB = 1_048_576;
+
+/** Returns the largest memory of one GPU of this machine, in bytes; null without one, or when the driver does not tell. */
+export async function readGpuMemory(searchPath: string | null): Promise<number | null> {
+  const lines = await queryDriver(searchPath, ["--query-gpu=memory.total", "--format=csv,noheader,nounits"]);
+  const bytes = lines.filter((line) => /^\d{1,9}$/.test(line)).map((line) => Number(line) * MIB);
+  return bytes.length === 0 ? null : Math.max(...bytes);
 }

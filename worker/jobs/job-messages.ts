@@ -1,7 +1,9 @@
 import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
+import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
-import { formatCount } from "#protocol/base/units.ts";
+import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Terminal } from "../command-line/terminal.ts";
+import type { AttemptReport } from "./job-calls.ts";
 
 /** Messages of `tidemark work` about jobs. */
 export interface JobMessages {
@@ -10,6 +12,12 @@ export interface JobMessages {
   taken(job: TakenJob, folder: string): void;
   /** Says how the attempt ended, and whether the hub took the report. */
   ended(about: { jobId: string; attempt: number; exit: AttemptExit; accepted: boolean }): void;
+  /** Says that the hub does not take the report of an end, which is put aside. */
+  endRefused(report: AttemptReport, about: { fault: Fault; aside: string }): void;
+  /** Says that the report of an end is in memory alone. */
+  endNotKept(fault: Fault): void;
+  /** Says that this machine waits before it takes another job, because it could not run the last one. */
+  restsAfterTrouble(waitMs: number): void;
   /** Says that the hub has ended the attempt, so that its program is stopped. */
   over(job: TakenJob, reason: string): void;
   /** Says that a working folder stays because something in it is in no bucket. */
@@ -40,6 +48,19 @@ export function createJobMessages(terminal: Terminal): JobMessages {
     ended: ({ jobId: job, attempt, exit, accepted }) => {
       const unknown = accepted ? "" : " The hub had ended this attempt before; nothing was changed.";
       terminal.say(`The attempt ${exitWords(exit)}.${unknown}`, { type: "job-ended", job, attempt, exit, accepted });
+    },
+    endRefused: ({ jobId, attempt }, { fault, aside }) => {
+      const about = `The hub refuses the report on attempt ${formatCount(attempt)} of the job ${jobId}`;
+      const sentence = `${about}: ${sentenceOf(fault.toData())} It is put aside as ${aside}.`;
+      terminal.say(sentence, { type: "note", sentence });
+    },
+    endNotKept: (fault) => {
+      const sentence = `The end of the attempt is not on disk, and is sent from memory: ${sentenceOf(fault.toData())}`;
+      terminal.say(sentence, { type: "note", sentence });
+    },
+    restsAfterTrouble: (waitMs) => {
+      const sentence = `This machine could not run the last job. It waits ${formatDuration(waitMs)} before it takes another.`;
+      terminal.say(sentence, { type: "note", sentence });
     },
     over: ({ id: job, attempt }, reason) =>
       terminal.say(`The hub ended this attempt: ${visibleText(reason)}. Its program is stopped.`, {

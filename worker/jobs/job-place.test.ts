@@ -1,4 +1,4 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, rm, stat, symlink } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -12,6 +12,10 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tidemark-place-"));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
+
+/** Owner of folders that root creates for it; the tests with it need root. */
+const nobody = { name: "nobody", uid: 65534, gid: 65534, groups: [65534], home: "/", shell: "", setpriv: "/setpriv" };
+const isRoot = process.getuid?.() === 0;
 
 const taken = (draft: Partial<JobDraft>): TakenJob => ({
   id,
@@ -51,4 +55,51 @@ it("a job that this worker cannot run is refused with a sentence", () => {
   expect(() => readPlace(taken({ watch: ["a", "b"] }), folder)).toThrow(/watches several folders/);
   const newer = { ...taken({}), spec: { ...taken({}).spec, command: 7 as never } };
   expect(() => readPlace(newer, folder)).toThrow(/cannot read it: command/);
+});
+
+it.each([
+  ["an absolute working folder", { workingFolder: "OUTSIDE/train" }],
+  ["a working folder above", { workingFolder: "../other/train" }],
+  ["an absolute watched folder", { watch: ["OUTSIDE/ckpt"] }],
+  ["a watched folder above", { watch: ["../../ckpt"] }],
+])("%s outside of the own one is not created, but may exist", async (_, draft) => {
+  const jobs = join(folder, "jobs");
+  await mkdir(jobs);
+  const named = JSON.parse(JSON.stringify(draft).replaceAll("OUTSIDE", folder)) as Partial<JobDraft>;
+  const place = readPlace(taken(named), jobs);
+  await expect(makePlace(place, null)).rejects.toMatchObject({
+    code: "BAD_INPUT",
+    message: expect.stringContaining("does not exist, and a worker creates folders only below the job's own"),
+  });
+  const left = await readdir(folder, { recursive: true });
+  expect(left.filter((path) => path !== "jobs" && path !== join("jobs", id))).toEqual([]);
+  const outside = [place.cwd, ...place.watches.map((watch) => watch.folder)].filter((path) => !path.includes(id));
+  for (const path of outside) await mkdir(path, { recursive: true });
+  await makePlace(place, isRoot ? nobody : null);
+  for (const path of outside) expect((await stat(path)).uid).toBe(process.getuid?.());
+});
+
+it("a link in the own folder leads to no new folder outside", async () => {
+  await mkdir(join(folder, id));
+  await mkdir(join(folder, "other"));
+  await symlink(join(folder, "other"), join(folder, id, "src"));
+  const place = readPlace(taken({ workingFolder: "src/train" }), folder);
+  await expect(makePlace(place, null)).rejects.toMatchObject({ code: "BAD_INPUT" });
+  expect(await readdir(join(folder, "other"))).toEqual([]);
+});
+
+it.runIf(isRoot)("what is created for another user belongs to it, and no link is followed", async () => {
+  await makePlace(readPlace(taken({ workingFolder: "src/train", watch: ["ckpt"] }), folder), nobody);
+  for (const path of [".", "src", "src/train", "src/train/ckpt"])
+    expect((await stat(join(folder, id, path))).uid).toBe(nobody.uid);
+  expect((await stat(folder)).uid).toBe(0);
+  await mkdir(join(folder, "other"));
+  await symlink(join(folder, "other"), join(folder, id, "link"));
+  for (const workingFolder of ["link", "link/train"])
+    await expect(makePlace(readPlace(taken({ workingFolder }), folder), nobody)).rejects.toMatchObject({
+      code: "BAD_INPUT",
+      message: expect.stringContaining("is reached through a symbolic link"),
+    });
+  expect((await stat(join(folder, "other"))).uid).toBe(0);
+  expect(await readdir(join(folder, "other"))).toEqual([]);
 });

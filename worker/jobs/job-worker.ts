@@ -3,7 +3,9 @@ import type { Environment } from "../command-line/config.ts";
 import type { ProgramUser } from "../program/program-user.ts";
 import type { Running, Supervision } from "../supervise/supervise.ts";
 import type { RestoreWish } from "../supervise/restore-others.ts";
+import type { Clock } from "../base/clock.ts";
 import type { JobMessages } from "./job-messages.ts";
+import type { UnreportedEnd } from "./unreported-end.ts";
 
 /** What all attempts of one `tidemark work` share. */
 export interface JobWorker {
@@ -25,4 +27,11 @@ export interface JobWorker {
   /** Holds the program of the present attempt. */
   running: Running;
   messages: JobMessages;
+  /** End of the last attempt, until the hub has it. */
+  unreported: UnreportedEnd;
+  /** Counts attempts in a row that this machine, its bucket or its hub kept from running. */
+  setbacks: { count: number };
+  /** Largest memory of a GPU of this machine; null: none, or unknown. */
+  gpuMemoryBytes: number | null;
+  clock: Clock;
 }

@@ -47,3 +47,11 @@ it("an answer about another attempt ends nothing", async () => {
   stop.abort();
   expect(await held).toBeNull();
 });
+
+it("does not wait for an answer once the signal has fired", async () => {
+  const stop = new AbortController();
+  const hub = createFakeHub({ jobStates: () => new Promise(() => undefined) });
+  const held = keepLease(job, { hub, bootId: "boot-of-this-start", clock: createFakeClock(), signal: stop.signal });
+  stop.abort();
+  expect(await held).toBeNull();
+});

@@ -2,18 +2,16 @@ import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import { runAgent, type Life } from "../agent/agent.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
-import { systemClock } from "../base/clock.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import { programPlace } from "../program/program-user.ts";
+import { isNothingLeft, type SafetyParts } from "../supervise/judge-safety.ts";
 import { supervise, type Supervised, type Supervision } from "../supervise/supervise.ts";
 import { takePlaceAlone, type Orphan } from "../supervise/take-place.ts";
 import { isUnsafe } from "../upload/backlog.ts";
-import type { AttemptReport } from "./job-calls.ts";
 import { makePlace, readPlace, type JobPlace } from "./job-place.ts";
 import type { JobWorker } from "./job-worker.ts";
 import { keepLease } from "./keep-lease.ts";
 import { settlePlace } from "./settle-place.ts";
-import { keepEnd, reportEnd } from "./unreported-end.ts";
 
 /** Exit code of an attempt whose program ended with 0, but not everything that it captured is safe: that of `--require-safe`. */
 const EXIT_UNSAFE = 9;
@@ -50,8 +48,11 @@ export async function runJob(worker: JobWorker, job: TakenJob): Promise<"next" |
   } catch (error) {
     const fault = toFault(error, { op: "work", subject: job.name });
     if (isAtWork || isFatal(fault)) throw fault;
+    const exit = exitOfFault(fault, { stopping: command.stopping, setbacks: worker.setbacks });
     // The next agent tells the hub.
-    await keepEnd(command.state, { ...reportOf(job, exitOfFault(fault, command.stopping)), ...NO_STEPS });
+    await worker.unreported.keep({ ...reportOf(job, exit), ...NO_STEPS }).catch((unkept: unknown) => {
+      messages.endNotKept(toFault(unkept, { op: "work" }));
+    });
     return command.stopping.aborted ? "stop" : "next";
   }
 }
@@ -67,13 +68,27 @@ const reportOf = ({ id, attempt: number, epoch }: TakenJob, exit: AttemptExit) =
 
 /** Faults by which the hub says that another node has the run. */
 const LOST: ReadonlySet<string> = new Set(["EPOCH_OVER", "RUN_IN_USE", "CANCELLED"]);
+/** Faults of the job itself, which every machine like this one has. */
+const OF_THE_JOB: ReadonlySet<string> = new Set(["BAD_INPUT", "PROGRAM_NOT_FOUND", "PROGRAM_NOT_EXECUTABLE"]);
 const MOST_WHY = 1_024;
 
-/** Returns how an attempt ended whose program could not be started. */
-function exitOfFault(error: unknown, stopping: AbortSignal): AttemptExit {
+/**
+ * Returns how an attempt ended whose program could not be started. Trouble of the bucket, the hub or this machine is no
+ * failure of the job; it counts as a setback, so that this machine does not take one job after the other in vain.
+ */
+export function exitOfFault(
+  error: unknown,
+  { stopping, setbacks }: Pick<JobWorker, "setbacks"> & { stopping: AbortSignal },
+): AttemptExit {
   const fault = toFault(error, { op: "work" });
   const why = sentenceOf(fault.toData()).slice(0, MOST_WHY);
-  return stopping.aborted || LOST.has(fault.code) ? { kind: "interrupted", why } : { kind: "refused", why };
+  if (stopping.aborted || LOST.has(fault.code)) return { kind: "interrupted", why };
+  if (OF_THE_JOB.has(fault.code)) {
+    setbacks.count = 0;
+    return { kind: "refused", why };
+  }
+  setbacks.count++;
+  return { kind: "interrupted", why };
 }
 
 interface Attempt {
@@ -85,44 +100,46 @@ interface Attempt {
 
 async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next" | "stop"> {
   const { worker, job, place } = about;
-  const { command, messages } = worker;
+  const { command, messages, unreported } = worker;
   const lease = { over: false };
   const ended = new AbortController();
   const signal = AbortSignal.any([ended.signal, agent.signal]);
-  const { hub, bootId } = agent;
-  const held = keepLease(job, { hub, bootId, clock: systemClock, signal }).then((reason) => {
+  const { hub, bootId, reporter } = agent;
+  const held = keepLease(job, { hub, bootId, clock: worker.clock, signal }).then((reason) => {
     if (reason === null) return;
     lease.over = true;
     messages.over(job, reason);
-    agent.stopWithin(worker.graceMs);
+    life.endWithin(worker.graceMs);
   });
-  let supervised: Supervised = { end: null, points: null, nothingTaken: [] };
+  let supervised: Supervised = { end: null, endedBeforeStop: false, points: null, nothingTaken: [] };
   let exit: AttemptExit;
   try {
     supervised = await supervise(agent, life, supervisionOf(about));
-    exit = exitOf(agent, life, { job, supervised });
+    exit = await exitOf(agent, life, { job, supervised });
+    if (supervised.end !== null) worker.setbacks.count = 0;
   } catch (error) {
     if (isFatal(error) || !isFault(error)) throw error;
-    exit = exitOfFault(error, life.stopping);
+    exit = exitOfFault(error, { stopping: life.stopping, setbacks: worker.setbacks });
+  } finally {
+    worker.running.program = null;
   }
+  // It is on disk before anything that can wait for the hub.
+  if (!lease.over)
+    await unreported.keep({ ...reportOf(job, exit), ...stepsOf(agent, job, supervised) }).catch(reporter.waitingFor);
   ended.abort();
   await held;
-  if (!lease.over) await tell(agent, command, { ...reportOf(job, exit), ...stepsOf(agent, job, supervised) });
-  const isStopped = command.stopping.aborted || (life.askedByHub.aborted && !lease.over);
+  if (lease.over) await unreported.forget().catch(reporter.waitingFor);
+  else await tell();
+  const isStopped = command.stopping.aborted || life.leaving.aborted;
   if (exit.kind !== "interrupted" || lease.over)
     if (!(await settlePlace(agent, place))) messages.folderKept(job, place.cwd);
   return isStopped ? "stop" : "next";
 
-  /** Keeps the end and sends it. The next agent repeats what fails. */
-  async function tell(
-    { reporter }: Pick<Agent, "reporter">,
-    { state, goodbyeMs, stopping }: JobWorker["command"],
-    report: AttemptReport,
-  ): Promise<void> {
-    await keepEnd(state, report).catch(reporter.waitingFor);
-    const sent = reportEnd(hub, state, messages).catch(reporter.waitingFor);
+  /** Sends the end. The next agent repeats what fails. */
+  async function tell(): Promise<void> {
+    const sent = unreported.send(hub).catch(reporter.waitingFor);
     // Part of the time for the last messages, the rest of which is for the goodbye.
-    if (stopping.aborted) await Promise.race([sent, systemClock.sleep(goodbyeMs / 2)]);
+    if (command.stopping.aborted) await Promise.race([sent, worker.clock.sleep(command.goodbyeMs / 2)]);
     else await sent;
   }
 }
@@ -148,14 +165,37 @@ function supervisionOf({ worker, job, place, orphan }: Attempt): Supervision {
   };
 }
 
-/** Returns how the attempt ended, by the end of its program. */
-function exitOf(agent: Agent, life: Life, { job, supervised }: { job: TakenJob; supervised: Supervised }): AttemptExit {
-  const { end } = supervised;
-  if (end === null || life.stopping.aborted) return { kind: "interrupted", why: "its worker was asked to stop" };
+/**
+ * Returns how the attempt ended, by the end of its program. A program that ended with 0 before the stop is complete, once all
+ * that it wrote is safe and the run of each watched folder has a safe checkpoint.
+ */
+export async function exitOf(
+  agent: SafetyParts,
+  life: Pick<Life, "stopping">,
+  { job, supervised }: { job: Pick<TakenJob, "run" | "claim">; supervised: Supervised },
+): Promise<AttemptExit> {
+  const { end, endedBeforeStop, nothingTaken } = supervised;
+  const stopped: AttemptExit = { kind: "interrupted", why: "its worker was asked to stop" };
+  if (end === null) return stopped;
+  if (life.stopping.aborted && !(end.code === 0 && endedBeforeStop)) return stopped;
   if (end.signal !== null) return { kind: "killed", signal: end.signal };
   const code = end.code ?? 1;
-  const isLeft = agent.ledger.all().some((item) => item.run === job.run && isUnsafe(item));
-  return { kind: "exited", code: code === 0 && isLeft ? EXIT_UNSAFE : code };
+  if (code !== 0 || (await isSafe(agent, job, nothingTaken))) return { kind: "exited", code };
+  return life.stopping.aborted ? stopped : { kind: "exited", code: EXIT_UNSAFE };
+}
+
+async function isSafe(
+  agent: SafetyParts,
+  { run, claim }: Pick<TakenJob, "run" | "claim">,
+  nothingTaken: Supervised["nothingTaken"],
+): Promise<boolean> {
+  const { ledger, options, savedRuns } = agent;
+  // A program may also save checkpoints of a run that it does not watch.
+  if (ledger.all().some((item) => item.run === run && isUnsafe(item))) return false;
+  if (!(await isNothingLeft(agent, nothingTaken))) return false;
+  // An earlier attempt may have trained to the end, so that this one had nothing to write.
+  const hasEarlier = claim.newest !== null;
+  return hasEarlier || options.watches.every((watch) => savedRuns.has(watch.run) || ledger.safe(watch.run) !== null);
 }
 
 /** Returns from which step the attempt started, how far it came, and which step is safe. */

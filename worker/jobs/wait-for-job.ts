@@ -3,21 +3,28 @@ import { isFault } from "#protocol/faults/fault.ts";
 import { aborted, drain, runAgent, type Life } from "../agent/agent.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { jitter } from "../base/breaker.ts";
-import { systemClock } from "../base/clock.ts";
+import type { Clock } from "../base/clock.ts";
 import { readRoom } from "../base/room.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import { takePlaceAlone } from "../supervise/take-place.ts";
 import { takeJob } from "./job-calls.ts";
 import type { JobWorker } from "./job-worker.ts";
-import { reportEnd } from "./unreported-end.ts";
 
 /** Pause between two questions, so that a hub that answers at once is not asked without end. */
 const PAUSE_MS = 1_000;
+const FIRST_REST_MS = 5_000;
+const LONGEST_REST_MS = 300_000;
+
+/** Returns the wait after `count` attempts in a row that this machine could not run: half of it is jitter. */
+const restMs = (clock: Clock, count: number): number =>
+  count === 0
+    ? 0
+    : (0.5 + clock.random() / 2) * Math.min(LONGEST_REST_MS, FIRST_REST_MS * 2 ** Math.min(count - 1, 20));
 
 /**
  * Waits for a job beside an agent that watches nothing: the node stays joined, follows commands of the hub and uploads what
  * earlier attempts left. A program that a killed worker left is ended first. Null: this worker was asked to stop.
- * @throws Faults that end this node, and those with which the hub refuses the question
+ * @throws Faults that end this node
  */
 export async function waitForJob(worker: JobWorker): Promise<TakenJob | null> {
   const { command, graceMs } = worker;
@@ -35,18 +42,31 @@ export async function waitForJob(worker: JobWorker): Promise<TakenJob | null> {
   return taken;
 }
 
-async function askForJob(agent: Agent, life: Life, worker: JobWorker): Promise<TakenJob | null> {
+/** Asks until a job comes or this worker is asked to stop (null). The end of the last attempt goes first. */
+export async function askForJob(
+  agent: Pick<Agent, "hub" | "bootId" | "reporter" | "stand" | "signal">,
+  life: Pick<Life, "stopping">,
+  worker: Pick<JobWorker, "queue" | "folder" | "messages" | "unreported" | "setbacks" | "gpuMemoryBytes" | "clock">,
+): Promise<TakenJob | null> {
   const { hub, bootId, reporter, stand } = agent;
-  const { queue, folder, messages, command } = worker;
+  const { queue, folder, messages, unreported, setbacks, gpuMemoryBytes, clock } = worker;
   const signal = AbortSignal.any([life.stopping, agent.signal]);
   const stopped = aborted(signal).then(() => null);
+  let rest = restMs(clock, setbacks.count);
   for (let tries = 0; !signal.aborted;) {
     let pauseMs = PAUSE_MS;
     try {
-      await reportEnd(hub, command.state, messages);
+      await unreported.send(hub);
+      if (rest > 0) {
+        messages.restsAfterTrouble(rest);
+        const wait = clock.sleep(rest, signal);
+        rest = 0;
+        await wait;
+      }
       if (!stand.isDrained) {
         const diskBytes = (await readRoom(folder)).freeBytes;
-        const question = { bootId, queue, holds: [], waitSeconds: LONGEST_TAKE_SECONDS, diskBytes };
+        const waits = { holds: [], waitSeconds: LONGEST_TAKE_SECONDS };
+        const question = { bootId, queue, ...waits, diskBytes, ...(gpuMemoryBytes !== null && { gpuMemoryBytes }) };
         // When it is asked to stop, the goodbye gives back a job that is on its way.
         const answer = await Promise.race([takeJob(hub, question), stopped]);
         if (answer === null) return null;
@@ -56,11 +76,12 @@ async function askForJob(agent: Agent, life: Life, worker: JobWorker): Promise<T
       tries = 0;
     } catch (error) {
       if (signal.aborted) return null;
-      if (!isFault(error) || isFatal(error) || error.retry === "never") throw error;
+      // What a person has to mend, such as a wrong right, does not end the node: it may be mended while it waits.
+      if (!isFault(error) || isFatal(error)) throw error;
       reporter.waitingFor(error);
-      pauseMs += jitter(systemClock, tries++);
+      pauseMs += jitter(clock, tries++);
     }
-    await systemClock.sleep(pauseMs, signal).catch(() => undefined);
+    await clock.sleep(pauseMs, signal).catch(() => undefined);
   }
   return null;
 }

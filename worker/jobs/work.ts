@@ -3,9 +3,11 @@ import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { DEFAULT_QUEUE, queueName } from "#protocol/jobs/job-spec.ts";
 import { stateOfWorker, type AgentCommand } from "../agent/agent.ts";
+import { systemClock } from "../base/clock.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import type { Environment } from "../command-line/config.ts";
 import { usage } from "../command-line/verb.ts";
+import { readGpuMemory } from "../host/facts.ts";
 import { canComeBack } from "../host/nice.ts";
 import { readProgramUser } from "../program/program-user.ts";
 import { readRestoreWish } from "../supervise/restore-others.ts";
@@ -13,6 +15,7 @@ import { passOn, type Running, type Supervision } from "../supervise/supervise.t
 import { createJobMessages } from "./job-messages.ts";
 import type { JobWorker } from "./job-worker.ts";
 import { runJob } from "./run-job.ts";
+import { createUnreportedEnd } from "./unreported-end.ts";
 import { waitForJob } from "./wait-for-job.ts";
 
 /** Input of `tidemark work`, which takes one job of a queue after the other. */
@@ -42,7 +45,7 @@ export async function work(command: WorkCommand): Promise<number> {
 }
 
 async function readWorker(command: WorkCommand): Promise<JobWorker> {
-  const { config, env, out, err, terminal } = command;
+  const { config, env, out, err, terminal, platform } = command;
   if (config.text("hub") === null) throw usage("--hub", "jobs come from a hub: tidemark work --hub URL --queue NAME");
   const queue = queueName.safeParse(config.text("queue") ?? DEFAULT_QUEUE);
   if (!queue.success)
@@ -56,7 +59,8 @@ async function readWorker(command: WorkCommand): Promise<JobWorker> {
   } catch (error) {
     throw diskFault(error, { op: "work", subject: folder, otherwise: "FOLDER_UNWRITABLE" });
   }
-  const running: Running = { program: null };
+  const running: Running = { program: null, missed: null };
+  const messages = createJobMessages(terminal);
   return {
     command: { ...command, state, bootId: randomUUID() },
     queue: queue.data,
@@ -70,6 +74,10 @@ async function readWorker(command: WorkCommand): Promise<JobWorker> {
     // A later job must not inherit the worker's low priority.
     mayLower: canComeBack(),
     running,
-    messages: createJobMessages(terminal),
+    messages,
+    unreported: createUnreportedEnd(state, messages),
+    setbacks: { count: 0 },
+    gpuMemoryBytes: await readGpuMemory(platform.searchPath),
+    clock: systemClock,
   };
 }

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { accessSync, chmodSync, constants, lstatSync, mkdirSync, readFileSync } from "node:fs";
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { delimiter, join, resolve } from "node:path";
 import type { Environment } from "../command-line/config.ts";
 import type { ProgramPlace } from "../local-api/serve-local.ts";
 import { usage } from "../command-line/verb.ts";
@@ -19,6 +19,8 @@ export interface ProgramUser {
   groups: readonly number[];
   home: string;
   shell: string;
+  /** Path of setpriv, found in the worker's own PATH; absolute. */
+  setpriv: string;
 }
 
 /** Access to the system's user database; tests replace it. */
@@ -27,7 +29,8 @@ export interface Accounts {
   /** Returns a user's line of the passwd database; null without one. */
   lineOf(user: string): string | null;
   groupsOf(user: string): readonly number[];
-  hasSetpriv: boolean;
+  /** Path of setpriv; null without it. */
+  setpriv: string | null;
 }
 
 const read = (program: string, args: readonly string[]): string | null => {
@@ -49,7 +52,7 @@ const systemAccounts = (): Accounts => ({
   // getent also asks directories such as LDAP, but minimal systems lack it.
   lineOf: (user) => read("getent", ["passwd", user]) ?? inFile(user),
   groupsOf: (user) => (read("id", ["-G", user]) ?? "").split(" ").filter(Boolean).map(Number),
-  hasSetpriv: findProgram("setpriv", process.env) !== null,
+  setpriv: findProgram("setpriv", process.env),
 });
 
 /** Returns the path of an executable, looked up in PATH; null when it is not found. */
@@ -74,24 +77,40 @@ export function readProgramUser(wished: string | null, accounts: Accounts = syst
   if (wished === null || wished === "") return null;
   const refuse = (detail: string) => usage(`--user ${wished}`, detail);
   if (accounts.uid !== 0) throw refuse("only a worker of root can start its program as another user");
-  if (!accounts.hasSetpriv) throw refuse("it needs the program setpriv, which is part of util-linux");
+  if (accounts.setpriv === null) throw refuse("it needs the program setpriv, which is part of util-linux");
   const [name = "", , uid = "", gid = "", , home = "", shell = ""] = (accounts.lineOf(wished) ?? "").split(":");
   if (!/^\d+$/.test(uid) || !/^\d+$/.test(gid)) throw refuse("this machine has no such user");
   if (Number(uid) === 0) throw refuse("root reads all that the worker keeps: name another user");
   const groups = [...new Set([Number(gid), ...accounts.groupsOf(name)])];
-  return { name, uid: Number(uid), gid: Number(gid), groups, home, shell };
+  return { name, uid: Number(uid), gid: Number(gid), groups, home, shell, setpriv: resolve(accounts.setpriv) };
 }
 
-/** Returns the command that switches to the user and then executes the program in the same process. */
-export const asUser = ({ uid, gid, groups }: ProgramUser, command: readonly string[]): string[] => [
-  "setpriv",
-  `--reuid=${uid}`,
-  `--regid=${gid}`,
-  `--groups=${groups.join(",")}`,
-  "--inh-caps=-all",
-  "--",
-  ...command,
-];
+/** Names that mean nothing to setpriv, or that a shell does not let anybody set. */
+const NEEDS_NO_DELAY = /^(?:TIDEMARK_.*|UID|EUID|PPID|SHELLOPTS|BASHOPTS)$/;
+const DELAYED = "TIDEMARK_AFTER_SWITCH_";
+
+/**
+ * Returns the command that switches to the user and then executes the program in the same process, and the variables for it.
+ * setpriv runs as root, so `variables`, which may come from a job (LD_PRELOAD, PATH), get their names only after the switch:
+ * a shell of the user sets them. Their values do not appear in a command line, which other users can read.
+ */
+export function asUser(
+  { uid, gid, groups, setpriv }: ProgramUser,
+  program: readonly string[],
+  variables: Environment = {},
+): { command: string[]; env: Record<string, string> } {
+  const given = Object.entries(variables).flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
+  const delayed = given.filter(({ name }) => !NEEDS_NO_DELAY.test(name));
+  const direct = given.filter(({ name }) => NEEDS_NO_DELAY.test(name));
+  const env = Object.fromEntries([
+    ...direct.map(({ name, value }) => [name, value] as const),
+    ...delayed.map(({ value }, at) => [`${DELAYED}${at}`, value] as const),
+  ]);
+  const lines = delayed.map(({ name }, at) => `export ${name}="$${DELAYED}${at}"; unset ${DELAYED}${at}`);
+  const shell = delayed.length === 0 ? [] : ["/bin/sh", "-c", [...lines, 'exec "$@"'].join("\n"), "sh"];
+  const flags = [`--reuid=${uid}`, `--regid=${gid}`, `--groups=${groups.join(",")}`, "--inh-caps=-all"];
+  return { command: [setpriv, ...flags, "--", ...shell, ...program], env };
+}
 
 /** Returns the variables that describe the user, and unsets those with folders of the worker's user. */
 export const userVariables = ({ name, home, shell }: ProgramUser): Record<string, string | undefined> => ({

@@ -55,17 +55,23 @@ export async function tellNothingTaken(
  */
 export async function isAllSafe(agent: SafetyParts, nothingTaken: readonly NothingTaken[]): Promise<boolean> {
   const { options, ledger, savedRuns } = agent;
-  for (const watch of options.watches) if (await hasRefused(agent, watch)) return false;
-  return options.watches.every(({ run }) => {
-    if (nothingTaken.some((one) => one.run === run)) return false;
-    // Safe and superseded captures remain in the ledger for a moment.
-    if (ledger.all().some((item) => item.run === run && item.state !== "done" && item.state !== "superseded"))
-      return false;
-    return savedRuns.has(run) || ledger.safe(run) !== null;
-  });
+  if (!(await isNothingLeft(agent, nothingTaken))) return false;
+  return options.watches.every(({ run }) => savedRuns.has(run) || ledger.safe(run) !== null);
 }
 
-type SafetyParts = Pick<Agent, "options" | "ledger" | "savedRuns" | "watchedSince" | "laidBefore" | "refused">;
+/** Tells whether nothing that the program wrote is unsafe. It may have written nothing. */
+export async function isNothingLeft(agent: SafetyParts, nothingTaken: readonly NothingTaken[]): Promise<boolean> {
+  const { options, ledger } = agent;
+  for (const watch of options.watches) if (await hasRefused(agent, watch)) return false;
+  return options.watches.every(
+    ({ run }) =>
+      !nothingTaken.some((one) => one.run === run) &&
+      // Safe and superseded captures remain in the ledger for a moment.
+      !ledger.all().some((item) => item.run === run && item.state !== "done" && item.state !== "superseded"),
+  );
+}
+
+export type SafetyParts = Pick<Agent, "options" | "ledger" | "savedRuns" | "watchedSince" | "laidBefore" | "refused">;
 
 /**
  * Tells whether the folder has a checkpoint that changed since the start and was refused, or was neither captured nor skipped

@@ -42,7 +42,7 @@ const LOOK_EVERY_MS = 250;
 /**
  * Starts a program so that its processes can always be found and ended. A record is written first, its processes have a mark
  * in their environment, and a watchdog runs if the program is to end with its worker. A failure to write the record, as on a
- * full disk, does not prevent training.
+ * full disk, does not prevent training. @throws Fault PROGRAM_NOT_FOUND, PROGRAM_NOT_EXECUTABLE
  */
 export async function startGuarded(
   { state, options, reporter }: Pick<Agent, "state" | "options" | "reporter">,
@@ -61,7 +61,16 @@ export async function startGuarded(
   const watchdog = policy === "end" ? startWatchdog(record.id, patienceMs) : null;
   guarded.onStart();
   const env = { ...guarded.options.env, [MARK]: markOf(record) };
-  const program = startProgram(command, { ...guarded.options, env });
+  let program: Program;
+  try {
+    program = startProgram(command, { ...guarded.options, env });
+    // Throws the reason.
+    if (program.pid === null) await program.ended;
+  } catch (error) {
+    watchdog?.over();
+    await removeProgramRecord(state, record.id).catch(reporter.waitingFor);
+    throw error;
+  }
   const started = program.pid === null ? null : readProcess(program.pid);
   const known: Pick<ProgramRecord, "id" | "process"> = { id: record.id, process: null };
   if (started !== null) {

@@ -43,12 +43,22 @@ export interface Supervision {
 
 export interface Running {
   program: GuardedProgram | null;
+  /** Signal for the program that arrived while it was being started; it gets it then. */
+  missed: NodeJS.Signals | null;
+}
+
+/** Sends a signal to the program, or keeps it for the one that is being started. */
+function tellProgram(running: Running, name: NodeJS.Signals): void {
+  if (running.program === null) running.missed = name;
+  else running.program.send(name);
 }
 
 /** End of a supervised program. */
 export interface Supervised {
   /** Null when the program was not started, or was killed at the end of the grace period. */
   end: ProgramEnd | null;
+  /** The program ended before this worker was asked to stop. */
+  endedBeforeStop: boolean;
   /** Checkpoints from which the program was started last; null when it was not started. */
   points: readonly ResumePoint[] | null;
   /** Watched folders from which nothing was captured. */
@@ -62,7 +72,7 @@ export interface Supervised {
 export async function supervise(agent: Agent, life: Life, about: Supervision): Promise<Supervised> {
   const { policy, beginning, orphan, running } = about;
   const startedAt = Date.now();
-  life.askedByHub.addEventListener("abort", () => running.program?.send("SIGTERM"), { once: true });
+  life.askedByHub.addEventListener("abort", () => tellProgram(running, "SIGTERM"), { once: true });
   // A program that does not end in time is killed, because the platform may remove the machine at any moment.
   agent.signal.addEventListener("abort", () => endLate(agent, orphan, running.program));
   // Uploads do not wait for the end of the program, which may use up all the remaining time.
@@ -72,13 +82,14 @@ export async function supervise(agent: Agent, life: Life, about: Supervision): P
     points = from;
     return startBeside(agent, from, about);
   };
-  const end = await keepRunning(agent, { policy, life, beginning, orphan, start });
-  if (end === null) return { end, points, nothingTaken: [] };
+  const ended = await keepRunning(agent, { policy, life, beginning, orphan, start });
+  if (ended === null) return { end: null, endedBeforeStop: false, points, nothingTaken: [] };
+  const { end, endedBeforeStop } = ended;
   agent.reporter.programEnded({ code: end.code, signal: end.signal });
   await life.endCaptures(end.code === 0 ? "done" : "crashed");
   const nothingTaken = await tellNothingTaken(agent, startedAt);
   await drain(agent);
-  return { end, points, nothingTaken };
+  return { end, endedBeforeStop, points, nothingTaken };
 }
 
 /** Starts the program with the variables of its run, and follows what it prints. */
@@ -88,27 +99,29 @@ async function startBeside(
   { program: words, running, orphan, user, mayLower, ...about }: Supervision,
 ): Promise<GuardedProgram> {
   const { out, err, sharesTerminal, cwd } = about;
+  running.program = null;
+  running.missed = null;
   const tail = createLogTail();
   const bars = createProgressBars();
   agent.logTail = tail.text;
   agent.bars = bars;
-  const env = programEnvironment(about.env, {
-    ...about.variables,
-    ...variablesFor(agent, points),
-    ...(user !== null && userVariables(user)),
-  });
+  const own = { ...variablesFor(agent, points), ...(user !== null && userVariables(user)) };
+  const foreign = Object.fromEntries(Object.entries(about.variables ?? {}).filter(([name]) => !(name in own)));
+  const started = user === null ? { command: words, env: foreign } : asUser(user, words, foreign);
+  const env = programEnvironment(about.env, { ...started.env, ...own });
   const onSaid = (chunk: Buffer) => {
     tail.add(chunk);
     bars.add(chunk);
   };
   const program = await startGuarded(agent, {
-    command: user === null ? words : asUser(user, words),
+    command: started.command,
     name: words[0] ?? "",
     options: { env, out, err, onSaid, hasOwnSession: !sharesTerminal, ...(cwd !== undefined && { cwd }) },
     ...orphan,
     onStart: () => mayLower && comeBack(),
   });
   running.program = program;
+  if (running.missed !== null) program.send(running.missed);
   if (mayLower) stepAside();
   return program;
 }
@@ -119,7 +132,7 @@ export async function passOn(
   about: { sentinel: GroupSentinel | null; running: Running },
 ): Promise<void> {
   if (about.sentinel !== null && (await about.sentinel.isForAll(name))) return;
-  about.running.program?.send(name);
+  tellProgram(about.running, name);
 }
 
 /** Kills the program's processes at the end of the grace period and reports them, if the program is to end with its worker. */
@@ -164,7 +177,7 @@ async function keepRunning(
     orphan: Orphan;
     start(points: readonly ResumePoint[]): Promise<GuardedProgram>;
   },
-): Promise<ProgramEnd | null> {
+): Promise<(Pick<Supervised, "endedBeforeStop"> & { end: ProgramEnd }) | null> {
   const { policy, life, beginning, orphan } = about;
   let failures = { count: 0 };
   if (orphan.awaited !== null) await goOnBeside(agent, orphan.awaited, life.stopping);
@@ -176,11 +189,12 @@ async function keepRunning(
     if (points === null || life.stopping.aborted || agent.signal.aborted) return null;
     const startedAt = performance.now();
     const startedWall = Date.now();
-    const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
     const { ended, finish, descendants } = await about.start(points);
+    const clock = setInterval(() => saysItGoesOn(agent), ALIVE_EVERY_MS);
     const outOfTime = aborted(agent.signal).then(() => (orphan.policy === "end" ? ended : null));
     const end = await Promise.race([ended, outOfTime]).finally(() => clearInterval(clock));
     if (end === null) return null;
+    const endedBeforeStop = !life.stopping.aborted;
     const isGone = await descendants.settle({
       ...orphan,
       isStopping: () => life.stopping.aborted,
@@ -198,11 +212,11 @@ async function keepRunning(
     if (end.code !== 0 && !life.stopping.aborted)
       await offerBefore(agent, points, { code: exitCodeOf(end), ranMs, startedAt: startedWall });
     const again = restartAfter(policy, { end, ranMs, failures });
-    if (again === null || life.stopping.aborted) return end;
+    if (again === null || life.stopping.aborted) return { end, endedBeforeStop };
     ({ failures } = again);
     agent.reporter.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
     await systemClock.sleep(again.waitMs, AbortSignal.any([life.stopping, agent.signal])).catch(() => undefined);
-    if (life.stopping.aborted || agent.signal.aborted) return end;
+    if (life.stopping.aborted || agent.signal.aborted) return { end, endedBeforeStop };
     // A failed launcher may have left training processes behind.
     const left = await findOrphans(agent.state, foldersOf(agent.options.watches));
     await endOrphans(left, { ...orphan, reporter: agent.reporter, signal: agent.signal });

@@ -1,0 +1,101 @@
+import { tmpdir } from "node:os";
+import { expect, it } from "vitest";
+import { queueName } from "#protocol/jobs/job-spec.ts";
+import { Fault, type FaultData } from "#protocol/faults/fault.ts";
+import { createFakeClock } from "../testing/fake-clock.ts";
+import { createFakeHub } from "../testing/fake-hub.ts";
+import { askForJob } from "./wait-for-job.ts";
+
+const job = { id: "6f9619ff-8b86-4d01-b42d-00c04fc964ff" };
+
+function stage(answers: (FaultData["code"] | null)[], about: { setbacks?: number; unsent?: FaultData["code"][] } = {}) {
+  const clock = createFakeClock();
+  const questions: unknown[] = [];
+  const troubles: string[] = [];
+  const rests: number[] = [];
+  const { setbacks = 0, unsent = [] } = about;
+  const hub = createFakeHub({
+    takeJob: (question: never) => {
+      questions.push(question);
+      const code = answers.shift();
+      if (code != null) throw new Fault(code);
+      return { job, why: null };
+    },
+  });
+  const asked = askForJob(
+    {
+      hub,
+      bootId: "boot-of-this-start",
+      reporter: { waitingFor: (error: Fault) => void troubles.push(error.code) } as never,
+      stand: { isDrained: false } as never,
+      signal: new AbortController().signal,
+    },
+    { stopping: new AbortController().signal },
+    {
+      queue: queueName.parse("gpu"),
+      folder: tmpdir(),
+      messages: { restsAfterTrouble: (ms: number) => void rests.push(ms) } as never,
+      unreported: {
+        send: async () => {
+          const code = unsent.shift();
+          if (code !== undefined) throw new Fault(code);
+        },
+      } as never,
+      setbacks: { count: setbacks },
+      gpuMemoryBytes: 85_520_809_984,
+      clock,
+    },
+  );
+  return { asked, clock, questions, troubles, rests };
+}
+
+/** Moves the time until the work is done, however often it sleeps in between. */
+async function settle<T>(work: Promise<T>, pass: () => Promise<void>): Promise<T> {
+  const state = { isOver: false };
+  const over = () => (state.isOver = true);
+  work.then(over, over);
+  while (!state.isOver) await pass();
+  return work;
+}
+
+it("tells the hub the memory of its GPU", async () => {
+  const { asked, clock, questions } = stage([null]);
+  expect(await settle(asked, () => clock.pass(0))).toEqual(job);
+  expect(questions).toMatchObject([{ queue: "gpu", gpuMemoryBytes: 85_520_809_984 }]);
+});
+
+it.each(["ACCESS_DENIED", "BAD_INPUT", "HUB_NOT_TIDEMARK", "HUB_UNREACHABLE"] as const)(
+  "asks again after %s, which does not end the node",
+  async (code) => {
+    const { asked, clock, questions, troubles } = stage([code, code, null]);
+    expect(await settle(asked, () => clock.pass(10_000))).toEqual(job);
+    expect([questions.length, troubles]).toEqual([3, [code, code]]);
+  },
+);
+
+it("ends with a fault by which the hub rejects the node", async () => {
+  const { asked, clock } = stage(["NODE_REVOKED"]);
+  await expect(settle(asked, () => clock.pass(0))).rejects.toMatchObject({ code: "NODE_REVOKED" });
+});
+
+it("asks for no job before the hub has the last end", async () => {
+  const { asked, clock, questions, troubles } = stage([null], { unsent: ["HUB_UNREACHABLE"] });
+  await settle(Promise.resolve(), () => clock.pass(0));
+  while (troubles.length === 0) await clock.pass(0);
+  expect(questions).toEqual([]);
+  expect(await settle(asked, () => clock.pass(10_000))).toEqual(job);
+});
+
+it("rests before the next job, and longer after each attempt that this machine could not run", async () => {
+  const rests: number[] = [];
+  for (const setbacks of [0, 1, 2, 30]) {
+    const one = stage([null], { setbacks });
+    if (setbacks > 0) {
+      while (one.rests.length === 0) await one.clock.pass(0);
+      expect(one.questions).toEqual([]);
+    }
+    expect(await settle(one.asked, () => one.clock.pass(300_000))).toEqual(job);
+    rests.push(...one.rests);
+  }
+  expect(rests).toEqual([3_750, 7_500, 225_000]);
+});
