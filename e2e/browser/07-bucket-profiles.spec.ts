@@ -93,7 +93,7 @@ test("runs that a node wrote without a hub are taken over by a button, and nothi
   for (const look of ["wide", "narrow"] as const) {
     await showAs(page, look);
     await page.goto(`${stage.hub.url}/buckets`);
-    await page.getByRole("button", { name: "Take runs in lonely bucket over" }).click();
+    await page.getByRole("button", { name: "Take runs over in lonely bucket" }).click();
     const taken =
       look === "wide"
         ? "1 run in the bucket, 1 checkpoint taken over. No byte was moved."

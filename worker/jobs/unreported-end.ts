@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { endJobInput } from "#protocol/jobs/node-jobs.ts";
-import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { isFault, type Fault } from "#protocol/faults/fault.ts";
 import { removeOwned, renameOwned } from "../base/disk/change-disk.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import type { Hub } from "../hub-link/hub.ts";

@@ -1,4 +1,4 @@
-import { open, readFile, rm, stat } from "node:fs/promises";
+import { open, readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { randomUUID } from "node:crypto";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
@@ -83,10 +83,8 @@ interface MadeKey {
 export async function makeKeyFile(path: string): Promise<MadeKey> {
   const { privateKey, publicKey } = makeKeyPair();
   const keyId = randomUUID();
-  let isMade = false;
   try {
     const handle = await open(path, NEW_FILE, 0o600);
-    isMade = true;
     try {
       await handle.writeFile(`${writeExport(keyId, privateKey)}\n`);
       await handle.sync();
@@ -95,8 +93,6 @@ export async function makeKeyFile(path: string): Promise<MadeKey> {
     }
     await syncFolder(dirname(path));
   } catch (error) {
-    // Half a key would be in the way of the next try.
-    if (isMade) await rm(path, { force: true });
     if (codeOf(error) === "EEXIST") throw usage(path, "it is there already; a key is never overwritten");
     throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });
   }

@@ -83,7 +83,7 @@ export function BucketCard({ view, onCors, onSealing, onEdit, onRemove }: Bucket
             size="small"
             disabled={take.busy || whyNoRuns !== null}
             title={whyNoRuns ?? "Record the runs that nodes wrote here without a hub; nothing is moved"}
-            aria-label={`Take runs in ${profile.name} over`}
+            aria-label={`Take runs over in ${profile.name}`}
             onClick={() => take.run(undefined, () => void client.invalidateQueries({ queryKey: ["profiles"] }))}
           >
             {take.busy ? "Reading" : "Take runs over"}

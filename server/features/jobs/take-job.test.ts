@@ -258,7 +258,10 @@ describe("a node that waits for a job", () => {
 async function whileRefused<T>(error: Error, call: () => Promise<T>): Promise<T> {
   const { stores } = test.hub;
   const open = stores.open.bind(stores);
-  Object.assign(stores, { open: () => Promise.reject(error) });
+  const refuse = async (): Promise<never> => {
+    throw error;
+  };
+  Object.assign(stores, { open: refuse });
   try {
     return await call();
   } finally {
