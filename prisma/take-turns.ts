@@ -9,18 +9,19 @@ export interface Turns {
   run<T>(work: () => Promise<T>): Promise<T>;
 }
 
-/** Returns an adapter whose statements and transactions wait for their turn. */
+/** Makes the statements and transactions of an adapter wait for their turn. */
 export function inTurns(adapter: SqlDriverAdapter, turns: Turns): SqlDriverAdapter {
-  const { provider, adapterName } = adapter;
-  return {
-    provider,
-    adapterName,
-    queryRaw: (query) => turns.run(() => adapter.queryRaw(query)),
-    executeRaw: (query) => turns.run(() => adapter.executeRaw(query)),
-    executeScript: (script) => turns.run(() => adapter.executeScript(script)),
-    startTransaction: (level) => begin(turns, () => adapter.startTransaction(level)),
-    dispose: () => adapter.dispose(),
+  const queryRaw = adapter.queryRaw.bind(adapter);
+  const executeRaw = adapter.executeRaw.bind(adapter);
+  const executeScript = adapter.executeScript.bind(adapter);
+  const startTransaction = adapter.startTransaction.bind(adapter);
+  const own: Pick<SqlDriverAdapter, "queryRaw" | "executeRaw" | "executeScript" | "startTransaction"> = {
+    queryRaw: (query) => turns.run(() => queryRaw(query)),
+    executeRaw: (query) => turns.run(() => executeRaw(query)),
+    executeScript: (script) => turns.run(() => executeScript(script)),
+    startTransaction: (level) => begin(turns, () => startTransaction(level)),
   };
+  return Object.assign(adapter, own);
 }
 
 /** Begins a transaction when it is its turn, and keeps the turn until the transaction has ended. */
@@ -37,17 +38,10 @@ async function begin(turns: Turns, start: () => Promise<Transaction>): Promise<T
 
 /** Calls `onEnd` when the transaction is committed or rolled back, or that failed. */
 function endingWith(transaction: Transaction, onEnd: () => void): Transaction {
-  const { provider, adapterName, options } = transaction;
-  return {
-    provider,
-    adapterName,
-    options,
-    queryRaw: (query) => transaction.queryRaw(query),
-    executeRaw: (query) => transaction.executeRaw(query),
-    commit: () => transaction.commit().finally(onEnd),
-    rollback: () => transaction.rollback().finally(onEnd),
-    createSavepoint: (name) => transaction.createSavepoint?.(name) ?? Promise.resolve(),
-    rollbackToSavepoint: (name) => transaction.rollbackToSavepoint?.(name) ?? Promise.resolve(),
-    releaseSavepoint: (name) => transaction.releaseSavepoint?.(name) ?? Promise.resolve(),
-  };
+  const commit = transaction.commit.bind(transaction);
+  const rollback = transaction.rollback.bind(transaction);
+  return Object.assign(transaction, {
+    commit: () => commit().finally(onEnd),
+    rollback: () => rollback().finally(onEnd),
+  });
 }
