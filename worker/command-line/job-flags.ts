@@ -43,7 +43,7 @@ export const JOB_FLAGS = {
     value: "DIR",
     says: "Working folder of the submitted job on its node: absolute, or below the job's own folder, which is used when left out.",
   },
-  rank: {
+  "job-priority": {
     kind: "text",
     commands: ["jobs"],
     onlyFlag: true,

@@ -51,7 +51,7 @@ export async function readJobs(verb: Verb, operands: readonly string[]): Promise
 
 /** Returns the job that the flags describe. @throws Fault BAD_INPUT */
 function draftOf(config: Config, words: { command: string; arguments: string[] }): JobDraft {
-  const [name, run, cwd, key, rank] = (["title", "run", "cwd", "idempotency-key", "rank"] as const).map(
+  const [name, run, cwd, key, priority] = (["title", "run", "cwd", "idempotency-key", "job-priority"] as const).map(
     (one) => flagged(config, one)[0],
   );
   const failures = config.count("most-failures");
@@ -62,7 +62,7 @@ function draftOf(config: Config, words: { command: string; arguments: string[] }
     ...(run !== undefined && { run }),
     ...(cwd !== undefined && { workingFolder: cwd }),
     ...(key !== undefined && { idempotencyKey: key }),
-    ...(rank !== undefined && { priority: Number(rank) }),
+    ...(priority !== undefined && { priority: Number(priority) }),
     ...(failures > 0 && { policy: { mostFailures: failures } }),
     watch: [...flagged(config, "watch")],
     environment: pairsOf("env", flagged(config, "env")),

@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -91,19 +92,22 @@ test("what somebody writes to while the hub is asked stays", async () => {
   expect(await readdir(folder)).toEqual([".set-aside-checkpoint-60"]);
 });
 
-test("what cannot be looked at is listed, stays, and keeps nobody from looking at the rest", async () => {
-  const path = await write("checkpoint-50");
-  await symlink(tmpdir(), join(path, "linked"));
-  await setAside(path, { isTorn: true });
-  await setAside(await write("checkpoint-60"), { isTorn: true });
-  expect((await listAside(folder)).map(({ name }) => name)).toEqual(["checkpoint-50", "checkpoint-60"]);
-  expect(
-    await removeStoredAside(
-      folder,
-      booksOf(() => true),
-    ),
-  ).toEqual([join(folder, ".set-aside-unfinished-checkpoint-60")]);
-  expect(await readdir(folder)).toEqual([".set-aside-unfinished-checkpoint-50"]);
+test("what cannot be captured whole is listed, stays, and keeps nobody from looking at the rest", async () => {
+  const linked = await write("checkpoint-50");
+  await symlink(tmpdir(), join(linked, "linked"));
+  const piped = await write("checkpoint-55");
+  execFileSync("mkfifo", [join(piped, "requests")]);
+  await setAside(linked, { isTorn: true });
+  await setAside(piped, { isTorn: true });
+  await setAside(await write("checkpoint-60"), { isTorn: false });
+  const listed = await listAside(folder);
+  expect(listed.map(({ name }) => name)).toEqual(["checkpoint-60", "checkpoint-50", "checkpoint-55"]);
+  const all = booksOf(() => true);
+  expect(await removeStoredAside(folder, all)).toEqual([join(folder, ".set-aside-checkpoint-60")]);
+  expect((await readdir(folder)).toSorted()).toEqual([
+    ".set-aside-unfinished-checkpoint-50",
+    ".set-aside-unfinished-checkpoint-55",
+  ]);
 });
 
 test("nothing is set aside inside the folder that accelerate lists whole, whichever folder is watched", async () => {

@@ -33,7 +33,7 @@ const OUTSIDE = `${ASIDE}${LISTED_WHOLE}`;
 
 /** Something that was moved out of a program's sight. */
 export interface Aside extends LocalAside {
-  /** Fingerprint under its first name; null for a link and for what cannot be read. */
+  /** Fingerprint under its first name; null for a link, for what cannot be read, and for what a capture keeps only in part. */
   fingerprint: string | null;
   /** For a file: its look under its first name. */
   file?: LookedFile;
@@ -96,7 +96,7 @@ async function pointerContent(path: string): Promise<string> {
   return contentOf(crc32Hex(bytes), bytes.length);
 }
 
-const NOTHING_SEEN = { files: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
+const NOTHING_SEEN = { files: [], leftOut: [], special: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
 
 /** As deep as the search for checkpoints goes. */
 const MOST_LEVELS = 6;
@@ -145,13 +145,15 @@ async function asideAmong(
     const path = join(at, entry.name);
     const kind = entry.isDirectory() ? "folder" : "file";
     const name = `${below}${nameOf(entry.name.slice(prefix.length))}`;
-    // An entry that cannot be read (it contains a link to another folder) is listed all the same, and never removed.
+    // An entry that cannot be read is listed all the same, and never removed.
     const look = await lookAt({ path, kind }).catch(() => NOTHING_SEEN);
     if (look === null) continue;
     const { files, sizeBytes, newestMs: writtenAt } = look;
+    // The bucket has none of what a capture leaves out, so such an entry is never removed.
+    const isWhole = look.leftOut.length + look.special.length === 0;
     const shown = { path, name, sizeBytes, files: files.length, writtenAt };
     const [first] = files;
-    if (kind === "folder") found.push({ ...shown, fingerprint: look.fingerprint });
+    if (kind === "folder") found.push({ ...shown, fingerprint: isWhole ? look.fingerprint : null });
     else if (first === undefined || !entry.isFile()) found.push({ ...shown, fingerprint: null });
     else {
       // The fingerprint of a file contains its name, which is another one now.
