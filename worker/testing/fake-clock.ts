@@ -15,6 +15,7 @@ export function createFakeClock(random = () => 0.5): FakeClock {
     random,
     sleep: (ms, signal) =>
       new Promise<void>((resolve, reject) => {
+        if (signal?.aborted === true) return reject(reasonOf(signal));
         const sleeper = { at: now + ms, wake: resolve };
         sleepers.add(sleeper);
         signal?.addEventListener("abort", () => {
