@@ -24,7 +24,7 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   ["compare a --to s3://bucket/p", "it takes two checkpoints"],
   ["compare a@1 b@2 --to folder", "s3://bucket/prefix"],
   ["keygen", "it takes one new file"],
-  ["keygen file", "a key is never overwritten"],
+  ["keygen package.json", "a key is never overwritten"],
   [`agent --hub ${HUB} --token x --watch here --pattern [a`, "a [ is never closed"],
   [`agent --hub ${HUB} --settle soon`, "a duration looks like"],
   ["run", "tidemark run --watch DIR -- python train.py"],
