@@ -18,6 +18,7 @@ import { benchFirstByte } from "./first-byte/main.ts";
 import { benchFleet } from "./fleet/main.ts";
 import { benchLinks } from "./links/main.ts";
 import { benchLists } from "./lists/main.ts";
+import { benchRuns } from "./runs/main.ts";
 import { runCase } from "./run-case.ts";
 import { benchSigning } from "./signing.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
@@ -212,6 +213,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>
   openings: benchOpenings,
   packs: benchPacks,
   page: benchPage,
+  runs: benchRuns,
   training: benchTraining,
 };
 

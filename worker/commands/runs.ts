@@ -1,10 +1,12 @@
-import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
+import { FINDINGS, OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Config } from "../command-line/config.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
 import { choosingFrom, newestOf } from "../standalone/choose-checkpoint.ts";
+import { listAhead } from "../standalone/list-ahead.ts";
+import { createRunRecords } from "../standalone/run-record.ts";
 import type { OtherWriter } from "../standalone/other-writers.ts";
 import { readLeaseOrNull } from "../standalone/writer-lease.ts";
 import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
@@ -21,11 +23,11 @@ interface ShownRun {
   writer: { name: string; isActive: boolean } | null;
 }
 
-/** Runs that are read at a time. Each takes a few round trips, so their number decides how long a list takes. */
+/** Runs that are read at a time. Each takes a few round trips. */
 const LANES = 16;
 
 /**
- * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Three listings and a few small objects for each run.
+ * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Four listings, and a few small objects for each run.
  * Faults: BAD_INPUT, those of the store.
  */
 export async function showRuns({ config, terminal, signal }: Verb): Promise<number> {
@@ -56,8 +58,12 @@ export async function listRuns(
   }
 }
 
-async function readRuns({ calls, records }: OpenBucket, prefix: string): Promise<ShownRun[]> {
-  const names = await calls.folders(`${prefix}${OWN_FOLDERS.manifests}`);
+async function readRuns({ calls }: OpenBucket, prefix: string): Promise<ShownRun[]> {
+  const { manifests, claims, keeping } = OWN_FOLDERS;
+  const folders = [manifests, claims, keeping, `${FINDINGS}/`].map((folder) => `${prefix}${folder}`);
+  const listed = await listAhead(calls, folders);
+  const records = createRunRecords(listed, prefix);
+  const names = await listed.folders(`${prefix}${manifests}`);
   const shown: ShownRun[] = [];
   await forEachOf(
     names.flatMap((name) => runName.safeParse(name).data ?? []),
