@@ -19,6 +19,7 @@ import { benchFleet } from "./fleet/main.ts";
 import { benchLinks } from "./links/main.ts";
 import { benchLists } from "./lists/main.ts";
 import { benchRuns } from "./runs/main.ts";
+import { benchSafe } from "./safe/main.ts";
 import { runCase } from "./run-case.ts";
 import { benchSigning } from "./signing.ts";
 import { bytesOf, type Shape } from "./stage/make-payload.ts";
@@ -214,6 +215,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>
   packs: benchPacks,
   page: benchPage,
   runs: benchRuns,
+  safe: benchSafe,
   training: benchTraining,
 };
 

@@ -32,7 +32,8 @@ function fillBucket() {
     checkpointId: "checkpoint-1-20",
     word: { kind: "trash", until: 9_000_000, why: "nobody needs it" },
   });
-  for (const [key, object] of [...bucket.objects])
+  const stored = new Map(bucket.objects);
+  for (const [key, object] of stored)
     for (const other of ["llama-2", "opt"]) bucket.objects.set(key.replace("/llama/", `/${other}/`), object);
   bucket.objects.set(`${MANIFESTS}left-by-somebody.json`, { text: "", etag: '"o"', modifiedAtMs: 1 });
   return bucket;
