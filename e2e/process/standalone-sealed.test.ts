@@ -7,6 +7,7 @@ import { closeAlone, folderOf, openAlone, startAlone, type Alone } from "../stag
 import { openStage } from "../stage/open-stage.ts";
 import { addProfile, addToken } from "../stage/provision.ts";
 import { runOnce } from "../stage/run-once.ts";
+import { armFault, clearFaults } from "../stage/store-control.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
@@ -18,11 +19,12 @@ const write = (folder: string, step: number): string =>
   writeCheckpoint({ folder, step, modelBytes: 1_000_000, optimizerBytes: 1_000_000, loss: 1 });
 const TELL = `console.log("from " + process.env.TIDEMARK_RESUME_STEP + " at " + process.env.TIDEMARK_RESUME_PATH)`;
 
-const inStore = ({ dir }: Alone, text: string): boolean => {
+const textsInStore = ({ dir }: Alone): string[] => {
   const entries = readdirSync(join(dir, "store"), { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile());
-  return files.some((entry) => readFileSync(join(entry.parentPath, entry.name)).includes(text));
+  return files.map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
 };
+const inStore = (alone: Alone, text: string): boolean => textsInStore(alone).some((one) => one.includes(text));
 
 describe("with a key file", () => {
   let alone: Alone;
@@ -99,6 +101,20 @@ describe("with a key file", () => {
     expect(await (await startAlone(alone, run)).exited).toMatchObject({ code: 0 });
     expect(await restore("secret", "out-40", "--encrypt-key", other)).toMatchObject({ code: 0 });
     expect(hashFolder(join(alone.dir, "out-40"))).toEqual(hashFolder(path));
+  });
+
+  test("damage that a node finds is recorded in the bucket without the names of files", async () => {
+    await armFault(alone.store, {
+      op: "GetObject",
+      action: { kind: "flip", side: "response", offset: 100_000 },
+    });
+    const flags = ["--encrypt-key", join(alone.dir, "keys", "both")];
+    const node = await startAlone(alone, { ...at, name: "finder", program: TELL, flags });
+    expect(await node.exited, said(node)).not.toMatchObject({ code: 0 });
+    await clearFaults(alone.store);
+    const texts = textsInStore(alone).filter((text) => text.includes("tidemark.finding"));
+    expect(texts.filter((text) => text.includes('"kind":"damaged"'))).not.toEqual([]);
+    for (const name of readdirSync(written.get(10) ?? "")) expect(texts.join("\n")).not.toContain(name);
   });
 
   test("a key is made once, for its owner alone, and one that others may read is refused", async () => {

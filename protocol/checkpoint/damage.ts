@@ -30,6 +30,14 @@ export const MOST_RANGES = 16;
 export const damageReport = z.object({ ranges: z.array(damagedRange).min(1).max(MOST_RANGES), more: byteCount });
 export type DamageReport = z.infer<typeof damageReport>;
 
+const UNNAMED = filePath.parse("a file of an encrypted checkpoint");
+
+/** Returns a report without names of files, for the bucket of an encrypted checkpoint: its names may be hidden there. */
+export const withoutNames = ({ ranges, more }: DamageReport): DamageReport => ({
+  ranges: ranges.map(({ from, to, fault: { code } }) => ({ path: UNNAMED, from, to, fault: { code } })),
+  more,
+});
+
 /** Describes a report: `model.safetensors, bytes 0 to 8,388,607 (and 2 more)`. */
 export function damageWords({ ranges, more }: DamageReport): string {
   const [first] = ranges;

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
-import { isDamage, type DamageReport } from "#protocol/checkpoint/damage.ts";
+import { isDamage, withoutNames, type DamageReport } from "#protocol/checkpoint/damage.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
@@ -73,6 +73,12 @@ export function readingCalls(parts: Reading) {
       if (isFault(error) && error.code === "CHECKPOINT_INCOMPLETE") return null;
       throw error;
     }
+  };
+  /** Returns whether names of files may be written beside a checkpoint. */
+  const isPlain = async (checkpointId: string): Promise<boolean> => {
+    const listed = await records.find(checkpointId);
+    const manifest = listed === null ? null : await readable(listed);
+    return manifest !== null && !isSealed(manifest);
   };
   return {
     findCheckpoint: {
@@ -160,8 +166,10 @@ export function readingCalls(parts: Reading) {
           if (event.type !== "transfer-ended" || event.direction !== "download") continue;
           if (event.damage !== undefined || (event.fault !== null && isDamage(event.fault.code)))
             damaged.add(event.checkpointId);
-          const { run, checkpointId, damage: report } = event;
-          if (report !== undefined) await parts.recordDamage?.({ run: runName.parse(run), checkpointId, report });
+          const { run, checkpointId, damage } = event;
+          if (damage === undefined || parts.recordDamage === null) continue;
+          const report = (await isPlain(checkpointId)) ? damage : withoutNames(damage);
+          await parts.recordDamage({ run: runName.parse(run), checkpointId, report });
         }
         return { acceptedThrough: events.at(-1)?.seq ?? 0 };
       },

@@ -4,7 +4,7 @@ import type { Finding } from "#protocol/checkpoint/findings.ts";
 import { findingFolder } from "#protocol/checkpoint/keys.ts";
 import { filePath } from "#protocol/base/names.ts";
 import type { NodeEvent } from "#protocol/wire/reports.ts";
-import { putObjectText } from "#storage/s3/objects.ts";
+import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
 import { CONTROL } from "#storage/testing/spawn-store.ts";
 import { node, profileId, store, test } from "#server/testing/pair-for-each.ts";
 import { run } from "#server/testing/stage-checkpoint.ts";
@@ -62,6 +62,24 @@ describe("what reading a checkpoint back found", () => {
     expect(before.map(({ damagedAt }) => damagedAt !== null)).toEqual([false, true, false]);
     await rebuildFrom(store);
     expect(await known(tools)).toEqual(before);
+  });
+
+  it("names no file in the bucket of an encrypted checkpoint, whose names may be hidden", async () => {
+    const where = { id: idOf(1) };
+    await test.hub.db.checkpoint.update({ where, data: { sealKeyId: "key-of-the-profile" } });
+    await tell(0, report);
+    await tell(1, report);
+    await keepFindings(test.hub);
+    const { client } = await test.hub.stores.open(profileId);
+    const textOf = async (index: number) => {
+      const [key = ""] = await objects(index);
+      return (await getObjectText(client, { bucket: "training", key, maxBytes: 10_000 })).text;
+    };
+    expect(await textOf(0)).toContain("model.safetensors");
+    expect(await textOf(1)).not.toContain("model.safetensors");
+    expect(await textOf(1)).toContain("CHECKSUM_MISMATCH");
+    const row = await test.hub.db.checkpoint.findUnique({ where, select: { damage: true } });
+    expect(row?.damage).toContain("model.safetensors");
   });
 
   it("is said once a day where nothing changes, and each time where something does", async () => {

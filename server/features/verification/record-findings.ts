@@ -1,4 +1,4 @@
-import { damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
+import { damageWords, withoutNames, type DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { mayRead } from "#server/core/runs/assigned.ts";
 import { profilesFor } from "#server/core/profiles/homes-of.ts";
@@ -75,7 +75,8 @@ async function noteDamage(
   // A verification reports every damaged range; a restore stops at the first, so it adds nothing to known damage.
   if (event.direction === "verify" || copy.damagedAt === null) {
     const at = new Date(hub.now());
-    await queueFinding(tx, copy, { at, found: { kind: "damaged", report: damage } });
+    const report = checkpoint.sealKeyId === null ? damage : withoutNames(damage);
+    await queueFinding(tx, copy, { at, found: { kind: "damaged", report } });
     await note(scope, copy, { checkpoint, data: { damagedAt: at, damage: JSON.stringify(damage) } });
   }
   const others = await tx.checkpointCopy.count({ where: { checkpointId: checkpoint.id, state: "complete" } });
