@@ -3,11 +3,15 @@ import type { ServerResponse } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { Reply, ReplyBody } from "./reply.ts";
 
-/** How to send. `shape` may change or cut the bytes; `count` receives the number of bytes sent. */
+/**
+ * How to send. `shape` may change or cut the bytes; `count` receives the number of bytes sent; `ending` is called before the last
+ * byte is written: the client may have its whole answer from then on.
+ */
 export type SendOptions = {
   readonly shape: (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;
   readonly framing: "length" | "close" | "short";
   readonly count: (bytes: number) => void;
+  readonly ending: () => void;
   readonly method: string;
 };
 
@@ -35,14 +39,19 @@ export async function sendReply(response: ServerResponse, reply: Reply, options:
     if (options.framing === "short") response.shouldKeepAlive = false;
     response.writeHead(reply.status);
     if (options.method === "HEAD" || bodiless) {
+      options.ending();
       response.end();
       return;
     }
     async function* counted(): AsyncGenerator<Buffer> {
+      let leftBytes = sizeBytes;
       for await (const chunk of options.shape(bytes())) {
         options.count(chunk.length);
+        leftBytes -= chunk.length;
+        if (leftBytes <= 0) options.ending();
         yield chunk;
       }
+      options.ending();
     }
     if (options.framing !== "short") {
       await pipeline(counted(), response);

@@ -29,7 +29,7 @@ import { readRequest, type S3Request } from "./request.ts";
 import { errorReply, type Reply } from "./reply.ts";
 import { operationOf, type Operation } from "./route.ts";
 import { S3Error } from "./s3-error.ts";
-import { sendReply } from "./send.ts";
+import { sendReply, type SendOptions } from "./send.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** A running store with everything that requests use. */
@@ -176,7 +176,11 @@ function commonHeaders(
   };
 }
 
-async function answer(runtime: Runtime, exchange: Exchange, count: (bytes: number) => void): Promise<void> {
+async function answer(
+  runtime: Runtime,
+  exchange: Exchange,
+  sending: Pick<SendOptions, "count" | "ending">,
+): Promise<void> {
   const { wire, head, scene } = exchange;
   const fields = {
     Resource: `/${head.bucket ?? ""}${head.key === undefined ? "" : `/${head.key}`}`,
@@ -205,7 +209,7 @@ async function answer(runtime: Runtime, exchange: Exchange, count: (bytes: numbe
     {
       method: head.method,
       framing: framingOf(scene),
-      count,
+      ...sending,
       shape: (bytes) => shapeResponse(scene, down === undefined ? bytes : paced(bytes, [down])),
     },
   );
@@ -230,10 +234,10 @@ export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> 
   };
   let operation: Operation = "Unknown";
   let scene: FaultScene | undefined;
-  const answered: { isRecorded: boolean; record(): void } = { isRecorded: false, record: () => undefined };
-  response.once("finish", () => {
-    if (!answered.isRecorded) answered.record = traffic.answered();
-  });
+  const answered: { record: (() => void) | null } = { record: null };
+  const ending = (): void => {
+    answered.record ??= traffic.answered();
+  };
   const body = bodyReader(runtime, wire, (bytes) => {
     receivedBytes += bytes;
   });
@@ -259,11 +263,12 @@ export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> 
     response.once("finish", () => {
       if (!request.complete) request.resume();
     });
-    await answer(runtime, exchange, (bytes) => {
+    const count = (bytes: number): void => {
       sentBytes += bytes;
-    });
+    };
+    await answer(runtime, exchange, { count, ending });
   } catch (error) {
-    await endBadly(runtime, wire, error);
+    await endBadly(runtime, wire, { error, ending });
   } finally {
     traffic.requestEnded({
       atMs: store.now(),
@@ -280,13 +285,16 @@ export async function serveRequest(runtime: Runtime, wire: Wire): Promise<void> 
       headerNames: [...head.headers.keys()],
       risky: riskyPartsOf(head),
     });
-    answered.isRecorded = true;
-    answered.record();
+    answered.record?.();
   }
 }
 
 /** Ends an exchange that failed: answers an unreadable request with an error, or resets the connection. */
-async function endBadly(runtime: Runtime, wire: Wire, error: unknown): Promise<void> {
+async function endBadly(
+  runtime: Runtime,
+  wire: Wire,
+  { error, ending }: { error: unknown } & Pick<SendOptions, "ending">,
+): Promise<void> {
   const { response, request } = wire;
   if (error instanceof S3Error && !response.headersSent) {
     const reply = errorReply(error, { RequestId: newRequestId() });
@@ -295,6 +303,7 @@ async function endBadly(runtime: Runtime, wire: Wire, error: unknown): Promise<v
       method: request.method ?? "GET",
       framing: "length",
       count: () => undefined,
+      ending,
       shape: (bytes: AsyncIterable<Buffer>) => bytes,
     } as const;
     await sendReply(response, reply, options).catch(() => undefined);
