@@ -77,8 +77,8 @@ export const jobSpec = z
     environment: recordOf(variableName, processText(8_192), MOST_VARIABLES).default({}),
     /** Absolute, or below the folder that the worker makes for the job. Default: that folder. */
     workingFolder: folder.optional(),
-    /** Folders whose checkpoints are captured. */
-    watch: z.array(folder).max(16).default([]),
+    /** The folder whose checkpoints are captured, if any. A list, because `tidemark run` watches several. */
+    watch: z.array(folder).max(1, "a job watches one folder: the one in which its run saves").default([]),
     /** A job with a higher priority is handed out first. */
     priority: z.number().int().min(-100).max(100).default(0),
     labels: jobLabels.default({}),

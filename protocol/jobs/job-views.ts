@@ -107,8 +107,8 @@ export interface JobBanRow {
 }
 
 export interface JobDetail extends JobRow {
-  /** For viewers the values of `environment` are empty. */
-  spec: JobSpec;
+  /** For viewers the values of `environment` are empty. Null: it cannot be read, and no node is given the job. */
+  spec: JobSpec | null;
   /** Newest first, 200 at most. */
   attemptRows: JobAttemptRow[];
   bans: JobBanRow[];

@@ -52,7 +52,8 @@ it("a relative folder lies in its own, an absolute one or one outside is not the
 });
 
 it("a job that this worker cannot run is refused with a sentence", () => {
-  expect(() => readPlace(taken({ watch: ["a", "b"] }), folder)).toThrow(/watches several folders/);
+  const two = { ...taken({}), spec: { ...taken({}).spec, watch: ["a", "b"] } };
+  expect(() => readPlace(two, folder)).toThrow(/cannot read it: watch: a job watches one folder/);
   const newer = { ...taken({}), spec: { ...taken({}).spec, command: 7 as never } };
   expect(() => readPlace(newer, folder)).toThrow(/cannot read it: command/);
 });

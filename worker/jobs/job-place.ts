@@ -37,9 +37,7 @@ export function readPlace(job: TakenJob, folder: string): JobPlace {
   const spec = parsed.data;
   const own = join(folder, id.parse(job.id));
   const cwd = resolve(own, spec.workingFolder ?? ".");
-  const [watch, another] = spec.watch;
-  if (another !== undefined) throw refuse(job, "it watches several folders, and a run has one watched folder");
-  const folders = watch === undefined ? [] : [resolve(cwd, watch)];
+  const folders = spec.watch.map((watch) => resolve(cwd, watch));
   const watches = readWatches({ folders, runs: folders.map(() => job.run), patterns: [] });
   return { name: job.name, spec, cwd, own: isIn(own, cwd) ? own : null, watches };
 }

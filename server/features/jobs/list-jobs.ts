@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
+import { jobSpec, type JobSpec } from "#protocol/jobs/job-spec.ts";
 import type { JobAttemptRow, JobDetail, JobRow, listJobsInput } from "#protocol/jobs/job-views.ts";
 import { hasRole } from "#protocol/wire/requests.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
@@ -7,7 +8,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { whereOf } from "./job-filter.ts";
 import { attemptRowOf, jobRowOf } from "./job-row.ts";
-import { readSpec } from "./read-spec.ts";
+import { readStored } from "#server/platform/stored-json.ts";
 import { stepsNow } from "./steps-now.ts";
 
 const MOST_ATTEMPTS = 200;
@@ -49,8 +50,7 @@ export async function readJob(
     },
   });
   if (job === null) throw new Fault("NOT_FOUND", { subject: "this job" });
-  const spec = readSpec(job);
-  const names = Object.keys(spec.environment);
+  const spec = readStored(job.spec, jobSpec);
   const attempts: JobAttemptRow[] = [];
   for (const row of job.attemptRows) {
     const steps = row.endedAt === null ? await stepsNow(hub, hub.db, { nodeId: row.nodeId, run: job.run }) : {};
@@ -59,8 +59,13 @@ export async function readJob(
   const isTrusted = hasRole(caller.person.role, "operator");
   return {
     ...jobRowOf(hub, job),
-    spec: isTrusted ? spec : { ...spec, environment: Object.fromEntries(names.map((name) => [name, ""])) },
+    spec: isTrusted || spec === null ? spec : withoutValues(spec),
     attemptRows: attempts,
     bans: job.bans.map(({ node, until, reason }) => ({ node, until: until.getTime(), reason })),
   };
+}
+
+function withoutValues(spec: JobSpec): JobSpec {
+  const names = Object.keys(spec.environment);
+  return { ...spec, environment: Object.fromEntries(names.map((name) => [name, ""])) };
 }

@@ -122,12 +122,25 @@ describe("the list of jobs", () => {
     expect((await list({})).rows).toMatchObject([{ labels: { team: "vision" }, mostFailures: 7 }]);
   });
 
+  it("shows a job whose spec cannot be read, without it", async () => {
+    const [job] = await submit({ labels: { team: "vision" } });
+    const id = job?.id ?? "";
+    await test.hub.db.job.update({ where: { id }, data: { spec: "{" } });
+    for (const who of ["operator", "viewer"] as const)
+      expect(await callAs(test.hub, who).jobs.get({ id })).toMatchObject({ labels: { team: "vision" }, spec: null });
+  });
+
+  it("refuses a job that watches several folders", async () => {
+    await expect(submit({ watch: ["a", "b"] })).rejects.toThrow("a job watches one folder");
+    expect((await list({})).rows).toEqual([]);
+  });
+
   it("shows the values of an environment to operators only", async () => {
     const [job] = await submit({ environment: { TOKEN: "secret" } });
     const id = job?.id ?? "";
-    expect((await jobs().get({ id })).spec.environment).toEqual({ TOKEN: "secret" });
+    expect((await jobs().get({ id })).spec?.environment).toEqual({ TOKEN: "secret" });
     const seen = await callAs(test.hub, "viewer").jobs.get({ id });
-    expect(seen.spec.environment).toEqual({ TOKEN: "" });
+    expect(seen.spec?.environment).toEqual({ TOKEN: "" });
     expect(JSON.stringify(await callAs(test.hub, "viewer").jobs.list({ limit: 10 }))).not.toContain("secret");
     await expect(jobs().get({ id: "no-such-job" })).rejects.toEqual(fault("NOT_FOUND"));
   });

@@ -1,3 +1,4 @@
+import type { JobSpec } from "#protocol/jobs/job-spec.ts";
 import type { JobAttemptRow, JobDetail, JobQueueRow, JobRow } from "#protocol/jobs/job-views.ts";
 import { JOB_STATES } from "#protocol/jobs/job-states.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
@@ -44,14 +45,10 @@ export function jobLine(job: JobRow, now: number): string {
 /** Returns what `jobs show` prints. */
 export function jobText(job: JobDetail, now: number): string {
   const { spec, attemptRows, bans } = job;
-  const words = [spec.command, ...spec.arguments].map((word) =>
-    /^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word),
-  );
   const waits = job.dueAt === null || job.dueAt <= now ? [] : [`Due in ${formatDuration(job.dueAt - now)}.`];
   return [
     jobLine(job, now),
-    `Command: ${shownName(words.join(" "))}`,
-    ...(spec.watch.length === 0 ? ["It watches no folder."] : [`Watches ${shownName(spec.watch.join(", "))}`]),
+    ...(spec === null ? ["Its definition cannot be read: submit it again."] : specLines(spec)),
     `Submitted by ${shownName(job.owner)}, priority ${job.priority}.`,
     ...waits,
     ...attemptRows.map((one) => attemptLine(one, now)),
@@ -60,6 +57,14 @@ export function jobText(job: JobDetail, now: number): string {
         `Not given to ${shownName(ban.node.name)} for ${formatDuration(Math.max(0, ban.until - now))}: ${shownName(ban.reason)}`,
     ),
   ].join("\n");
+}
+
+function specLines({ command, arguments: given, watch }: JobSpec): string[] {
+  const words = [command, ...given].map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word)));
+  return [
+    `Command: ${shownName(words.join(" "))}`,
+    watch.length === 0 ? "It watches no folder." : `Watches ${shownName(watch.join(", "))}`,
+  ];
 }
 
 function attemptLine(one: JobAttemptRow, now: number): string {

@@ -2,6 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import type { JobSpec } from "#protocol/jobs/job-spec.ts";
 import type { JobDetail } from "#protocol/jobs/job-views.ts";
 import { useTitle } from "../../../_hub/address/title.ts";
 import { PageFault } from "../../../_hub/faults/page-fault.tsx";
@@ -78,7 +79,11 @@ function JobBody({ job }: { job: JobDetail }) {
       {why !== null && <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={why} />}
       <AttemptsPanel attempts={job.attemptRows} />
       {job.bans.length > 0 && <BansPanel bans={job.bans} />}
-      <SpecPanel job={job} />
+      {job.spec === null ? (
+        <Banner tone="lost" title="The definition of this job cannot be read. Submit the job again." />
+      ) : (
+        <SpecPanel spec={job.spec} run={job.run} />
+      )}
       {change !== null && (
         <ChangeJobsDialog change={change} which={{ ids: [job.id] }} onClose={() => setChange(null)} />
       )}
@@ -140,7 +145,7 @@ function BansPanel({ bans }: { bans: JobDetail["bans"] }) {
   );
 }
 
-function SpecPanel({ job: { spec, run } }: { job: JobDetail }) {
+function SpecPanel({ spec, run }: { spec: JobSpec; run: string }) {
   const { needs, policy } = spec;
   const variables = Object.entries(spec.environment);
   const limits = [
