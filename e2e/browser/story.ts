@@ -12,6 +12,8 @@ interface Fixtures {
   expectedErrors: RegExp[];
 }
 
+const LINES_TOLD = 30;
+
 export const test = base.extend<Fixtures>({
   stageOptions: [{}, { option: true }],
   expectedErrors: [[], { option: true }],
@@ -25,10 +27,12 @@ export const test = base.extend<Fixtures>({
     }
   },
   // Needs the stage, so that it is judged while the hub is still there.
-  page: async ({ page, stage: _stage, expectedErrors }, use) => {
+  page: async ({ page, stage, expectedErrors }, use) => {
     const errors = collectErrors(page);
     await use(page);
-    expect(errors.filter((text) => !expectedErrors.some((expected) => expected.test(text)))).toEqual([]);
+    const unexpected = errors.filter((text) => !expectedErrors.some((expected) => expected.test(text)));
+    // What the hub said of it is gone with the stage.
+    expect(unexpected, `The hub's last lines:\n${stage.hub.lines.slice(-LINES_TOLD).join("\n")}`).toEqual([]);
   },
 });
 
