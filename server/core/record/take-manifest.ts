@@ -6,7 +6,7 @@ import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { isSealed } from "#storage/encryption/open-manifest.ts";
 import { isOwnKey } from "#storage/detect/is-own-key.ts";
-import { recordAdoption } from "../checkpoints/external/record-adoption.ts";
+import { fileColumnsOf, recordAdoption } from "../checkpoints/external/record-adoption.ts";
 import { checkObjects, compareObjects } from "../checkpoints/manifest/check-manifest.ts";
 import { pieceToStore } from "../checkpoints/join-step.ts";
 import { placeToStore } from "../runs/place-of-row.ts";
@@ -99,7 +99,8 @@ async function recordForeign(
   if ((await tx.checkpoint.count({ where: { id: read.id } })) > 0) return false;
   if ((await tx.adoption.count({ where: { profileId, place } })) > 0) return false;
   const { key, text } = object;
-  await recordAdoption(tx, { manifest: read, text, key, sha256: hashOf(text), store, now, by: "" });
+  const columns = await fileColumnsOf(read, text);
+  await recordAdoption(tx, { manifest: read, text, columns, key, sha256: hashOf(text), store, now, by: "" });
   return true;
 }
 

@@ -20,7 +20,7 @@ import { assertReadable } from "#server/core/checkpoints/external/assert-readabl
 import { findObjects } from "./find-objects.ts";
 import { judgePlace } from "./judge-place.ts";
 import { makeManifest } from "./make-manifest.ts";
-import { recordAdoption } from "#server/core/checkpoints/external/record-adoption.ts";
+import { fileColumnsOf, recordAdoption } from "#server/core/checkpoints/external/record-adoption.ts";
 
 /**
  * Registers what another tool left in a bucket as a checkpoint that can be restored. Lists and judges the objects again; they
@@ -102,13 +102,14 @@ async function record(
   const doubt = await openDoubt(hub);
   const highestSeen = doubt !== null && doubt.listedAt === null ? null : 0;
   const by = caller.kind === "person" || caller.kind === "token" ? caller.person.email : "";
+  const columns = await fileColumnsOf(manifest, text);
   await hub.db.$transaction(async (tx) => {
     await tx.run.upsert({
       where: { name: run },
       update: {},
       create: { name: run, profileId: store.profileId, createdAt: new Date(now), highestSeen },
     });
-    await recordAdoption(tx, { manifest, text, key, sha256: hashOf(text), store, now, by });
+    await recordAdoption(tx, { manifest, text, columns, key, sha256: hashOf(text), store, now, by });
   });
   hub.live.totals = { ...hub.live.totals, checkpointsComplete: hub.live.totals.checkpointsComplete + 1 };
   emit(hub, null, ["runs", "checkpoints", "profiles"]);

@@ -6,10 +6,20 @@ import { writeJson } from "#server/platform/json-pieces.ts";
 import { mapInSlices } from "#server/platform/pauses.ts";
 import { ensureForeignNode } from "#server/core/live/foreign-node.ts";
 
+/** What a row says of a manifest's files. */
+type FileColumns = { files: string } & ReturnType<typeof weighObjects>;
+
+/** Makes the columns of a manifest's files, in slices. A transaction holds the database, so call it before one begins. */
+export async function fileColumnsOf({ files }: AdoptedManifest, text: string): Promise<FileColumns> {
+  const listed = await mapInSlices(files, ({ path, sizeBytes }) => ({ path, sizeBytes }));
+  return { files: await writeJson(listed), ...weighObjects(files, text) };
+}
+
 interface Adopted {
   manifest: AdoptedManifest;
   /** The manifest, byte for byte as it is stored under `key`. */
   text: string;
+  columns: FileColumns;
   key: string;
   sha256: string;
   store: OpenStore;
@@ -21,10 +31,10 @@ interface Adopted {
 /** Records an external checkpoint whose manifest is in the bucket. The row of its run must exist. */
 export async function recordAdoption(tx: Transaction, adopted: Adopted): Promise<void> {
   const { manifest, text, key, sha256, store, now, by } = adopted;
+  const { files, ...weighed } = adopted.columns;
   const { id, run, attempt, origin } = manifest;
   const at = new Date(now);
   const nodeId = await ensureForeignNode(tx, { profileId: store.profileId, now });
-  const files = await writeJson(await mapInSlices(manifest.files, ({ path, sizeBytes }) => ({ path, sizeBytes })));
   await tx.checkpoint.create({
     data: {
       id,
@@ -47,7 +57,7 @@ export async function recordAdoption(tx: Transaction, adopted: Adopted): Promise
       committedAt: at,
       manifestKey: key,
       manifestSha256: sha256,
-      ...weighObjects(manifest.files, text),
+      ...weighed,
       content: { create: { files, manifest: text } },
       adoption: {
         create: {
