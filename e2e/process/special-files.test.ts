@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, readdirSync, symlinkSync } from "node:fs";
+import { mkdirSync, readdirSync, renameSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
@@ -29,17 +29,21 @@ test("a pipe, a socket and a device in a checkpoint are named on node and hub, a
   // Names that savers use: opening one of these would wait for a writer, or read without end.
   execFileSync("mkfifo", [join(folder, "latest"), join(folder, "ckpt.pt"), join(folder, "trainer_state.json")]);
   symlinkSync("/dev/zero", join(folder, "last.pt"));
-  const write = (step: number) => {
-    const path = writeCheckpoint({ folder, step, modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 });
+  const prepare = (step: number) => {
+    const path = writeCheckpoint({ folder: stage.dir, step, modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 });
     execFileSync("mkfifo", [join(path, "control")]);
     symlinkSync("/dev/null", join(path, "sink"));
     return path;
   };
+  /** Puts a checkpoint into the watched folder with all that is in it. */
+  const put = (path: string) => renameSync(path, join(folder, basename(path)));
   const first = await stage.startNode({ name: "special", run: "special", flags: ["--settle", "1s"] });
-  const server = createServer().listen(join(write(10), "ipc"));
+  const withSocket = prepare(10);
+  const server = createServer().listen(join(withSocket, "ipc"));
   await once(server, "listening");
+  put(withSocket);
   await waitUntil("it is safe", async () => (await rowsOf("special")).length === 1);
-  write(20);
+  put(prepare(20));
   await waitUntil("the next one is safe", async () => (await rowsOf("special")).length === 2);
   server.close();
   expect((await rowsOf("special")).map(({ doubt }) => doubt)).toEqual([null, null]);

@@ -1,7 +1,8 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, readdir, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { runName } from "#protocol/base/names.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
@@ -362,4 +363,38 @@ describe("what was refused", () => {
     expect(captured()).toEqual([60]);
     expect(takenAt - refusedAt).toBeLessThan(30_000);
   });
+});
+
+test("what is left out of a checkpoint is told to a hub that says only later what it understands, once", async () => {
+  await write(10);
+  execFileSync("mkfifo", [join(watched, "checkpoint-10", "control")]);
+  const stop = new AbortController();
+  let answered = false;
+  const refused: string[] = [];
+  const clock = createFakeClock();
+  const done = keepCapturing(
+    capturing({
+      clock,
+      until: stop.signal,
+      hubKnows: () => answered,
+      onRefused: ({ path }) => void refused.push(path),
+    }),
+  );
+  const told = () => outbox.next().filter(({ type }) => type === "capture-refused");
+  await vi.waitFor(async () => {
+    await clock.pass(2_000);
+    expect(captured()).toEqual([10]);
+    expect(refused).toEqual([join(watched, "checkpoint-10", "control")]);
+  });
+  expect(told()).toEqual([]);
+  answered = true;
+  await vi.waitFor(async () => {
+    await clock.pass(2_000);
+    expect(told()).toHaveLength(1);
+  });
+  await clock.pass(10_000);
+  stop.abort();
+  await done;
+  expect(told()).toMatchObject([{ path: join(watched, "checkpoint-10", "control") }]);
+  expect(refused).toHaveLength(1);
 });

@@ -190,6 +190,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       capturing.onPassedOver(candidate);
     },
     onRefused: refusals.refuse,
+    tellUntold: refusals.tellUntold,
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
       if (capturing.isClosed?.() === true) return false;

@@ -13,7 +13,7 @@ import type { Watch } from "./watch.ts";
 /** Faults that refuse for good; after all others (a full disk) the candidate is looked at again. */
 const FOR_GOOD: ReadonlySet<string> = new Set(["HOSTILE_NAME", "TOO_LARGE"]);
 const TRY_AGAIN_MS = 60_000;
-/** Names of special files that are remembered as said. */
+/** Names of special files that are remembered, as said or as not told yet. */
 const MOST_SPECIAL = 1_000;
 /** Faults of the disk, for which it does not matter what was refused. */
 const OF_THE_DISK: ReadonlySet<string> = new Set(["NO_SPACE"]);
@@ -30,6 +30,8 @@ export interface Refusals {
   saySpecial(candidate: Candidate, look: Look): Promise<void>;
   /** Reports what lies beside a checkpoint and is not kept with it. Never fails, because the checkpoint itself is captured. */
   sayBesideLeft(left: readonly BesideLeft[]): Promise<void>;
+  /** Tells the hub of both what was found before the hub had said what it understands. Never fails. */
+  tellUntold(): Promise<void>;
 }
 
 /** Where refusals are reported and recorded. */
@@ -69,6 +71,8 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
       fault: fault.toData(),
     });
   };
+  /** A checkpoint is captured once, so no later look finds these again. By path, with the detail. */
+  const untold = new Map<string, string>();
   const sayLeft = async (path: string, detail: string): Promise<void> => {
     const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
     try {
@@ -76,6 +80,8 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
     } catch (error) {
       parts.onFault(toFault(error, { op: "capture", subject: path }));
     }
+    if (told.has(path)) untold.delete(path);
+    else if (untold.size < MOST_SPECIAL) untold.set(path, detail);
   };
   const sayBesideLeft: Refusals["sayBesideLeft"] = async (left) => {
     const [first] = left;
@@ -96,6 +102,10 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
     refuse,
     saySpecial,
     sayBesideLeft,
+    tellUntold: async () => {
+      if (parts.hubKnows?.("no-checkpoint") !== true) return;
+      for (const [path, detail] of untold) await sayLeft(path, detail);
+    },
     forget: (path) => {
       refusals.delete(path);
     },

@@ -46,6 +46,7 @@ function watchingWith(lookMs: number) {
     stepOfFinalModel: async () => 0,
     onOther: async ({ name }) => void others.push(name),
     onUntaken: async () => undefined,
+    tellUntold: async () => undefined,
     onSeen: ({ name }) => void seen.push(name),
     onFault: (fault) => {
       throw fault;

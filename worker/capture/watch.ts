@@ -60,6 +60,8 @@ export interface Watching {
   /** Called with the files that belong to no candidate. */
   onUntaken(untaken: Untaken): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
+  /** Called at the end of each look, to report what could not be reported before. */
+  tellUntold(): Promise<void>;
   onFault(fault: Fault): void;
 }
 
@@ -207,7 +209,9 @@ function openWatcher(folder: string, on: { onNotice: () => void; onEnd: () => vo
 /** Captures what is finished now. Returns whether something may be finished soon. */
 export async function lookOnce(watching: Watching): Promise<boolean> {
   const isCheckpointWaiting = await lookAtCheckpoints(watching);
-  return (await lookAtFinalModel(watching)) || isCheckpointWaiting;
+  const isFinalModelWaiting = await lookAtFinalModel(watching);
+  await watching.tellUntold();
+  return isFinalModelWaiting || isCheckpointWaiting;
 }
 
 /** Captures the final model when it is finished. Returns whether it may be soon. */
