@@ -19,12 +19,17 @@ const withTimes = <
   endedAt: iso(job.endedAt),
 });
 
-export const factsOfRow = (job: JobRow) => withTimes(job);
+const KELPIE_WORDS = "synced by Kelpie, not verified";
+
+const kelpieFacts = ({ kelpie }: JobRow) =>
+  kelpie === null ? null : { ...kelpie, heartbeatAt: iso(kelpie.heartbeatAt) };
+
+export const factsOfRow = (job: JobRow) => ({ ...withTimes(job), kelpie: kelpieFacts(job) });
 
 export function factsOfDetail({ attemptRows, bans, ...job }: JobDetail) {
   const attempts = attemptRows.map((one) => ({ ...one, startedAt: iso(one.startedAt), endedAt: iso(one.endedAt) }));
   return {
-    ...withTimes(job),
+    ...factsOfRow(job),
     attemptRows: attempts,
     bans: bans.map((ban) => ({ ...ban, until: iso(ban.until) })),
   };
@@ -34,11 +39,13 @@ const agoOf = (at: number, now: number): string => `${formatDuration(Math.max(0,
 
 /** Returns one line about a job. `now`: epoch ms. */
 export function jobLine(job: JobRow, now: number): string {
-  const where = job.node === null || job.state !== "running" ? "" : ` on ${shownName(job.node.name)}`;
+  const place = job.node?.name ?? job.kelpie?.machine ?? null;
+  const where = place === null || job.state !== "running" ? "" : ` on ${shownName(place)}`;
   const why = job.reason === null ? "" : `: ${shownName(job.reason)}`;
   const failed = job.failures === 0 ? "" : `, failed ${job.failures} of ${job.mostFailures} times`;
   const head = `${job.id}  ${job.state.padEnd(8)}  ${shownName(job.name)}`;
-  return `${head}, run ${job.run}, queue ${job.queue}, ${agoOf(job.createdAt, now)}${failed}${where}${why}`;
+  const data = job.kelpie === null ? `run ${job.run}` : KELPIE_WORDS;
+  return `${head}, ${data}, queue ${job.queue}, ${agoOf(job.createdAt, now)}${failed}${where}${why}`;
 }
 
 /** Returns what `jobs show` prints. */
@@ -51,7 +58,7 @@ export function jobText(job: JobDetail, now: number): string {
   return [
     jobLine(job, now),
     `Command: ${shownName(words.join(" "))}`,
-    ...(spec.watch.length === 0 ? ["It watches no folder."] : [`Watches ${shownName(spec.watch.join(", "))}`]),
+    ...(job.kelpie === null ? [watchLine(spec.watch)] : []),
     `Submitted by ${shownName(job.owner)}, priority ${job.priority}.`,
     ...waits,
     ...attemptRows.map((one) => attemptLine(one, now)),
@@ -61,6 +68,9 @@ export function jobText(job: JobDetail, now: number): string {
     ),
   ].join("\n");
 }
+
+const watchLine = (watch: readonly string[]): string =>
+  watch.length === 0 ? "It watches no folder." : `Watches ${shownName(watch.join(", "))}`;
 
 function attemptLine(one: JobAttemptRow, now: number): string {
   const stepOf = (step: number | null): string => (step === null ? "the beginning" : `step ${formatCount(step)}`);
