@@ -66,8 +66,10 @@ async function postpone(hub: Hub, url: string, { tries, fault }: { tries: number
   if (count > 0) hub.log.warn({ calls: count, fault: fault.toData() }, "webhooks of jobs were given up");
 }
 
-/** Calls the webhooks that are due. A slow receiver delays those of a few other addresses at most. */
-export async function callWebhooks(hub: Hub): Promise<void> {
+/** Calls the webhooks that are due; two calls at once follow each other. A slow receiver delays the next round only. */
+export const callWebhooks = (hub: Hub): Promise<void> => hub.locks.run("webhooks of jobs", () => callDue(hub));
+
+async function callDue(hub: Hub): Promise<void> {
   if (!hub.jobs.mayCall) return;
   hub.jobs.mayCall = false;
   try {
