@@ -81,13 +81,13 @@ describe("a caller", () => {
     expect(JSON.stringify(body)).not.toContain("salad_cloud_user_abc");
   });
 
-  it("that is refused too often waits; others of its network are let in while it does not", async () => {
+  it("that is refused too often waits; others of its network do not", async () => {
     // The allowance fills again with time, and requests take some.
     vi.useFakeTimers({ toFake: ["Date"] });
     for (let tries = 0; tries < 60; tries++) await call({ "x-kelpie-key": "guess" }, "GET /jobs");
     expect((await call({ "x-kelpie-key": "guess" }, "GET /jobs")).status).toBe(429);
-    test.advance(2_000);
-    for (let tries = 0; tries < 20; tries++) expect((await withKey("GET /jobs")).status).toBe(200);
+    const others = await Promise.all(Array.from({ length: 100 }, () => withKey("GET /jobs")));
+    expect(new Set(others.map(({ status }) => status))).toEqual(new Set([200]));
     vi.useRealTimers();
   });
 });

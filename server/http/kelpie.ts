@@ -21,7 +21,7 @@ import { addressOf } from "./create-context.ts";
 const PATH = "/kelpie";
 export const isKelpiePath = (url: string): boolean => /^\/kelpie(?:[/?]|$)/.test(url);
 
-/** Rate limit for calls whose credentials are refused, by network. Others are not counted. */
+/** Rate limit for calls whose credentials are refused, by network. Workers behind one address are not held up by it. */
 const REFUSED_CALLS = { atOnce: 60, perSecond: 2 } as const;
 const TOKEN = /^tmk_[A-Za-z0-9_-]{16,124}$/;
 const JWT = /^Bearer ([A-Za-z0-9_.=-]{16,8192})$/;
@@ -124,13 +124,12 @@ async function answer(hub: Hub, request: IncomingMessage, url: URL): Promise<Kel
   const address = addressOf(request, hub.settings);
   const credentials = credentialsOf(hub, request, address);
   if (credentials === null) return NO_KEY;
-  const giveBack = hub.throttle.spend(`kelpie:${address}`, REFUSED_CALLS);
   const read = asCaller(`at ${address}`, credentials.read);
   const caller = await read.catch(async (error: unknown) => {
     await noteRefusal(hub, { by: credentials.by, address });
+    hub.throttle.spend(`kelpie:${address}`, REFUSED_CALLS);
     throw error;
   });
-  giveBack();
   const method = request.method ?? "GET";
   const path = url.pathname.slice(PATH.length);
   const leave = hub.loop.enter(`kelpie ${method}`);
