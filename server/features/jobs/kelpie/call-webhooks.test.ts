@@ -19,6 +19,11 @@ async function calls(): Promise<unknown[]> {
   return receiver.got.map(({ body }): unknown => JSON.parse(body));
 }
 const waiting = () => test.hub.db.jobWebhook.count();
+/** Makes the calls that are due and returns how many wait. */
+async function callAll(): Promise<number> {
+  await callWebhooks(test.hub);
+  return waiting();
+}
 
 async function run(how: "completed" | "failed", changes: object = {}): Promise<string> {
   const id = await submit({ ...hook(), ...changes });
@@ -77,8 +82,8 @@ it("an address that never answers is given up, and holds up no other", async () 
     await callWebhooks(test.hub);
     test.advance(15 * 60_000);
   }
-  await expect.poll(async () => (await callWebhooks(test.hub), other.got.length)).toBe(2);
-  await expect.poll(async () => (test.advance(15 * 60_000), await callWebhooks(test.hub), waiting())).toBe(0);
+  await expect.poll(callAll).toBe(0);
+  expect(other.got).toHaveLength(2);
   expect(receiver.got.length).toBeGreaterThanOrEqual(12);
   await other.close();
 });
@@ -86,5 +91,5 @@ it("an address that never answers is given up, and holds up no other", async () 
 it("an address of the hub's own network is not called where the operator did not allow it", async () => {
   await submit({ webhook: "http://169.254.169.254/latest" });
   await work("m-1");
-  await expect.poll(async () => (await callWebhooks(test.hub), waiting())).toBe(0);
+  await expect.poll(callAll).toBe(0);
 });
