@@ -81,7 +81,7 @@ describe("a caller", () => {
     expect(JSON.stringify(body)).not.toContain("salad_cloud_user_abc");
   });
 
-  it("that is refused too often waits; others of its network do not", async () => {
+  it("that is refused too often waits, and others of its network do not", async () => {
     // The allowance fills again with time, and requests take some.
     vi.useFakeTimers({ toFake: ["Date"] });
     for (let tries = 0; tries < 60; tries++) await call({ "x-kelpie-key": "guess" }, "GET /jobs");

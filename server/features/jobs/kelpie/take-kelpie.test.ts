@@ -27,13 +27,15 @@ describe("work", () => {
     expect(await test.hub.db.jobAttempt.count()).toBe(20);
   });
 
-  it("is an interrupted job before those that never ran", async () => {
-    const first = await submit();
+  it("is an interrupted job before one that was submitted earlier", async () => {
+    const failed = await submit();
     await work("m-1");
-    await submit();
+    await tell("m-1", failed, "failed");
+    const lost = await submit();
+    expect(await work("m-1")).toBe(lost);
     await pass(61);
-    expect(await work("m-2")).toBe(first);
-    expect(await callAs(test.hub, "viewer").jobs.get({ id: first })).toMatchObject({
+    expect([await work("m-2"), await work("m-3")]).toEqual([lost, failed]);
+    expect(await callAs(test.hub, "viewer").jobs.get({ id: lost })).toMatchObject({
       failures: 0,
       attemptRows: [
         { attempt: 2, node: { id: null, name: "m-2" }, outcome: null },
