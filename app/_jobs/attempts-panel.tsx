@@ -75,9 +75,13 @@ function AttemptLine({ attempt, lastStep }: { attempt: JobAttemptRow; lastStep: 
         <AttemptSteps attempt={attempt} lastStep={lastStep} />
       </Cell>
       <Cell from="md" className="max-w-44 truncate">
-        <Link href={`/nodes/${encodeURIComponent(attempt.node.id)}`} className="font-mid hover:underline">
-          {node}
-        </Link>
+        {attempt.node.id === null ? (
+          <span className="font-mid">{node}</span>
+        ) : (
+          <Link href={`/nodes/${encodeURIComponent(attempt.node.id)}`} className="font-mid hover:underline">
+            {node}
+          </Link>
+        )}
         {attempt.epoch !== null && <div className="nums text-12 text-faint">epoch {attempt.epoch}</div>}
       </Cell>
       <Cell from="sm" align="right" className="text-soft">

@@ -7,7 +7,7 @@ import { Tag } from "../_ui/indicators/tag.tsx";
 import { Cell, Row, RowLink, SpacerRow, Table, TwoLines, type Column } from "../_ui/tables/table.tsx";
 import { useRowWindow } from "../_ui/tables/window-rows.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { JOB_LOOKS, whyWords } from "./job-words.ts";
+import { JOB_LOOKS, KELPIE_WORDS, whyWords } from "./job-words.ts";
 
 const COLUMNS: readonly Column[] = [
   { key: "name", head: "Job" },
@@ -39,8 +39,9 @@ export function JobTable({ rows }: { rows: readonly JobRow[] }) {
 
 function JobLine({ row }: { row: JobRow }) {
   const { tone, text } = JOB_LOOKS[row.state];
-  const run = `run ${visibleText(row.run)}`;
+  const run = row.kelpie === null ? `run ${visibleText(row.run)}` : KELPIE_WORDS;
   const why = whyWords(row);
+  const place = row.node?.name ?? row.kelpie?.machine ?? null;
   return (
     <Row className="h-[51px]">
       <Cell className="max-w-64 max-sm:max-w-44">
@@ -66,7 +67,7 @@ function JobLine({ row }: { row: JobRow }) {
         {row.priority !== 0 && <div className="nums text-12 text-faint">priority {row.priority}</div>}
       </Cell>
       <Cell from="sm" className="max-w-40 truncate">
-        {row.node === null ? <span className="text-faint">–</span> : visibleText(row.node.name)}
+        {place === null ? <span className="text-faint">–</span> : visibleText(place)}
       </Cell>
       <Cell from="lg" align="right" className="text-soft">
         {formatCount(row.attempts)}

@@ -29,6 +29,9 @@ const OUTCOME_LOOKS: Readonly<Record<AttemptOutcome, JobLook>> = {
 export const attemptLook = ({ outcome }: Pick<JobAttemptRow, "outcome">): JobLook =>
   outcome === null ? JOB_LOOKS.running : OUTCOME_LOOKS[outcome];
 
+/** Says that a job's data is in the hands of its worker. */
+export const KELPIE_WORDS = "synced by Kelpie, not verified";
+
 /** Returns why a job waits or has failed; null when its state says everything. */
 export const whyWords = ({ state, reason }: Pick<JobRow, "state" | "reason">): string | null =>
   reason === null || state === "done" || state === "canceled" ? null : visibleText(reason);

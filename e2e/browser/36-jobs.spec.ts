@@ -1,5 +1,6 @@
 import { existsSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createKelpieClient } from "../stage/kelpie-client.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { expect, expectSound, openSignedIn, test } from "./story.ts";
 
@@ -137,4 +138,24 @@ test("a job is watched while it trains; its node is killed, and it goes on at an
   await page.goto(`${stage.hub.url}/jobs/${id}`);
   await page.getByRole("link", { name: "Checkpoints" }).click();
   await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
+});
+
+test("a job of Kelpie is marked as not verified, with the machine of its worker and without a run", async ({
+  page,
+  stage,
+}) => {
+  const { token } = await stage.client.apiTokens.create.mutate({ name: "kelpie", role: "operator" });
+  const kelpie = createKelpieClient({ url: stage.hub.url, token, group: "salad" });
+  const id = await kelpie.submit({ command: "false" });
+  await kelpie.workOnce("machine-7");
+  await openSignedIn(page, stage);
+  await page.goto(`${stage.hub.url}/jobs?queue=salad`);
+  const list = page.getByRole("table", { name: "Jobs" });
+  await expect(list.getByText("machine-7", { exact: true })).toBeVisible();
+  await page.goto(`${stage.hub.url}/jobs/${id}`);
+  await expect(page.getByText("Synced by Kelpie, not verified")).toBeVisible();
+  await expect(page.getByRole("table", { name: "Attempts" })).toContainText("machine-7");
+  await expect(page.getByLabel("Nodes that are not given this job")).toContainText("machine-7");
+  await expect(page.getByRole("link", { name: "Checkpoints" })).toHaveCount(0);
+  await expectSound(page);
 });

@@ -59,6 +59,20 @@ export interface ChangedJobs {
 
 export const byQueue = z.object({ queue: queueName });
 
+export interface JobKelpie {
+  /** The id that the worker of the last attempt gave for its machine; null before the first. */
+  machine: string | null;
+  /** Epoch ms of the last heartbeat, and their number. */
+  heartbeatAt: number | null;
+  heartbeats: number;
+}
+
+/** A node, or the machine of a Kelpie worker, whose id is null. */
+export interface JobPlace {
+  id: string | null;
+  name: string;
+}
+
 export interface JobRow {
   id: string;
   number: number;
@@ -75,6 +89,8 @@ export interface JobRow {
   attempts: number;
   /** The node of the running attempt, or of the last one. */
   node: { id: string; name: string } | null;
+  /** A job of the Kelpie-compatible API: its worker synchronizes its data, and nothing of it is verified. Null for the others. */
+  kelpie: JobKelpie | null;
   /** Why it waits, or why its last attempt ended; null when there is nothing to say. */
   reason: string | null;
   /** Epoch ms. `dueAt`: a waiting job is not handed out before, null for the others. */
@@ -86,7 +102,7 @@ export interface JobRow {
 
 export interface JobAttemptRow {
   attempt: number;
-  node: { id: string; name: string };
+  node: JobPlace;
   epoch: number | null;
   startedAt: number;
   endedAt: number | null;
@@ -101,7 +117,7 @@ export interface JobAttemptRow {
 }
 
 export interface JobBanRow {
-  node: { id: string; name: string };
+  node: JobPlace;
   until: number;
   reason: string;
 }

@@ -5,7 +5,12 @@ import type { AttemptExit } from "./node-jobs.ts";
 /** Decides what follows the end of an attempt: whether the job is done, has failed or waits again, and for how long. Pure. */
 
 /** How an attempt ended: as its node reported it, or because the hub ended it by the job's policy. */
-export type AttemptEnd = (AttemptExit | { kind: "stopped"; limit: "longest" | "no-progress" }) & {
+export type AttemptEnd = (
+  | AttemptExit
+  | { kind: "stopped"; limit: "longest" | "no-progress" }
+  /** A Kelpie worker reported a failure, without a code. Its machine is not given the job again for an hour. */
+  | { kind: "failed" }
+) & {
   fromStep: number | null;
   safeStep: number | null;
 };
@@ -62,6 +67,8 @@ function reasonOf(end: AttemptEnd): string {
       return `the node could not start it: ${end.why}`;
     case "interrupted":
       return end.why;
+    case "failed":
+      return "its Kelpie worker reported a failure";
     case "stopped":
       return end.limit === "longest"
         ? "ran longer than its policy allows"
@@ -94,7 +101,7 @@ export function judgeEnd(policy: JobPolicy, history: JobHistory, end: AttemptEnd
     failures: counted,
     setbacks,
     delayMs: isLast ? 0 : waitMs(setbacks, history.random),
-    banMs: has(banMachine) || end.kind === "refused" ? BAN_MS : null,
+    banMs: has(banMachine) || end.kind === "refused" || end.kind === "failed" ? BAN_MS : null,
     reason,
   };
 }

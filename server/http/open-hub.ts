@@ -9,6 +9,7 @@ import { startAlerting } from "../features/alerts/keep-alerting.ts";
 import { createFirstAccount } from "../core/accounts/auth/create-first-account.ts";
 import { createJobBoard } from "../core/live/job-board.ts";
 import { createJobMemory } from "../core/live/job-memory.ts";
+import { startCallingWebhooks } from "../features/jobs/kelpie/call-webhooks.ts";
 import { startBucketJobs } from "../features/bucket-browser/run-jobs.ts";
 import { createSetupCode } from "../core/accounts/auth/setup-code.ts";
 import { createThrottle } from "#server/platform/throttle.ts";
@@ -143,12 +144,14 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const alerting = startAlerting(hub);
   const keeping = startKeepingHistory(hub);
   const jobs = startBucketJobs(hub);
+  const calling = startCallingWebhooks(hub);
   return {
     hub,
     startClosing: () => closing.abort(),
     close: async () => {
       closing.abort();
       await jobs.stop();
+      await calling.stop();
       await alerting.stop();
       await ticking.stop();
       await keeping.stop();

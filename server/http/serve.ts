@@ -5,6 +5,7 @@ import { OLDEST_ACCEPTED_PROTOCOL, PRODUCT_VERSION, PROTOCOL_VERSION } from "#pr
 import { countAnswer } from "../platform/counters.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { describeApi } from "./openapi/describe-api.ts";
+import { isKelpiePath, serveKelpie } from "./kelpie.ts";
 import { metricsText } from "./metrics.ts";
 import { createApi } from "./api.ts";
 import { API_PATH } from "../platform/api-path.ts";
@@ -14,7 +15,7 @@ import { isNormalPath } from "../platform/normal-path.ts";
 import { hardenAnswer } from "./security-headers.ts";
 
 /**
- * The hub's HTTP server: the API and its description, /metrics and /healthz; everything else is a page. On shutdown, open
+ * The hub's HTTP server: the API and its description, /kelpie, /metrics and /healthz; everything else is a page. On shutdown, open
  * streams tell their clients to reconnect, running answers are finished, and lingering connections are cut.
  */
 
@@ -104,7 +105,12 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
       response.end(description);
       return;
     }
-    const answer = path === "/metrics" ? answerMetrics(hub, request, response) : pages(request, response);
+    const answer =
+      path === "/metrics"
+        ? answerMetrics(hub, request, response)
+        : isKelpiePath(path)
+          ? serveKelpie(hub, request, response)
+          : pages(request, response);
     answer.catch((error: unknown) => {
       hub.log.error({ error, path: path.split("?", 1)[0] }, "a page failed");
       if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import * as z from "zod";
 import { storedManifest, tellSumsInput } from "#protocol/checkpoint/adopted.ts";
 import { finishUploadsInput } from "#protocol/buckets/browser-transfers.ts";
 import { planBucketJobInput } from "#protocol/buckets/bucket-jobs.ts";
@@ -25,8 +25,15 @@ export interface LargeInput {
 /** Stands for a procedure's name when a manifest of the hub's own database is parsed. */
 export const STORED_MANIFEST = "stored manifest";
 
-export const schemaOf = (path: string): z.ZodType | null =>
-  path === STORED_MANIFEST ? storedManifest : (LARGE_INPUTS.get(path)?.schema ?? null);
+/** Stands for a procedure's name when a body of the Kelpie-compatible API is parsed. Its jobs are checked one by one. */
+export const KELPIE_BODY = "kelpie body";
+
+const OTHERS: ReadonlyMap<string, z.ZodType> = new Map<string, z.ZodType>([
+  [STORED_MANIFEST, storedManifest],
+  [KELPIE_BODY, z.unknown()],
+]);
+
+export const schemaOf = (path: string): z.ZodType | null => OTHERS.get(path) ?? LARGE_INPUTS.get(path)?.schema ?? null;
 
 export const LARGE_INPUTS: ReadonlyMap<string, LargeInput> = new Map([
   ["node.commit", { schema: commitInput, mostBytes: 64 * MIB }],

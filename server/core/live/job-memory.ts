@@ -35,6 +35,8 @@ export interface JobMemory {
   readonly heard: Map<string, number>;
   /** Attempts may be open. Their rows are read only while this is true. */
   mayRun: boolean;
+  /** Webhooks may wait to be called. Their rows are read only while this is true. */
+  mayCall: boolean;
   /** Waits that ended before this time (epoch ms) were announced. */
   dueThrough: number;
 }
@@ -44,6 +46,7 @@ export const createJobMemory = (now: number): JobMemory => ({
   waiting: new Map(),
   heard: new Map(),
   mayRun: true,
+  mayCall: true,
   dueThrough: now,
 });
 

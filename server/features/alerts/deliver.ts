@@ -6,7 +6,7 @@ import type { AlertChannel, AlertChannelSecret, AlertMessage as Row } from "#pri
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { channelPlace } from "#server/signer/secret-place.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import { postRequest } from "./post-request.ts";
+import { postRequest } from "#server/platform/post-request.ts";
 import { sendMail } from "./send-mail.ts";
 import { writeMail } from "./write-mail.ts";
 import { writeRequests } from "#storage/webhooks/write-request.ts";

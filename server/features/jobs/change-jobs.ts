@@ -13,7 +13,7 @@ import { whereOf } from "./job-filter.ts";
 import { ringForRuns } from "./settle-end.ts";
 
 type Input = z.infer<typeof changeJobsInput>;
-type Caller = Context & { caller: PersonCaller };
+type Caller = Pick<Context, "hub"> & { caller: PersonCaller };
 
 interface Change {
   action: string;
@@ -46,6 +46,7 @@ const RETRY: Change = {
   to: "waiting",
   apply: async (tx, where, at) => {
     await tx.jobBan.deleteMany({ where: { job: where } });
+    await tx.jobMachineBan.deleteMany({ where: { job: where } });
     const data = { state: "waiting", endedAt: null, dueAt: at, failures: 0, setbacks: 0, reason: null };
     return (await tx.job.updateMany({ where, data })).count;
   },
@@ -88,9 +89,12 @@ async function changeNext({ hub, caller }: Caller, { where, after, through }: Pi
  * Changes the chosen jobs that are in a state from which a person may move them, and says how many these are. With `dryRun` it
  * changes nothing. Jobs that are submitted meanwhile are not changed.
  */
-async function changeJobs(context: Caller, { which, dryRun }: Input, change: Change): Promise<ChangedJobs> {
+async function changeJobs(
+  context: Caller,
+  { chosen, dryRun }: { chosen: Prisma.JobWhereInput; dryRun: boolean },
+  change: Change,
+): Promise<ChangedJobs> {
   const { hub, caller } = context;
-  const chosen = "ids" in which ? { id: { in: which.ids } } : whereOf(which.filter);
   const where = { AND: [chosen, { state: { in: jobStatesBefore(change.to, "person") } }] };
   const found = await hub.db.job.count({ where: chosen });
   if (dryRun) {
@@ -129,8 +133,19 @@ async function changeJobs(context: Caller, { which, dryRun }: Input, change: Cha
   return { found, ...done };
 }
 
+const wishOf = ({ which, dryRun }: Input) => ({
+  chosen: "ids" in which ? { id: { in: which.ids } } : whereOf(which.filter),
+  dryRun,
+});
+
 /** Cancels jobs for good. Their nodes learn it when they next ask about their attempts. */
-export const cancelJobs = (context: Caller, input: Input): Promise<ChangedJobs> => changeJobs(context, input, CANCEL);
+export const cancelJobs = (context: Caller, input: Input): Promise<ChangedJobs> =>
+  changeJobs(context, wishOf(input), CANCEL);
+
+/** Cancels the jobs of a condition for good. */
+export const cancelWhere = (context: Caller, chosen: Prisma.JobWhereInput): Promise<ChangedJobs> =>
+  changeJobs(context, { chosen, dryRun: false }, CANCEL);
 
 /** Lets failed jobs wait again, with no failure counted and no node banned. */
-export const retryJobs = (context: Caller, input: Input): Promise<ChangedJobs> => changeJobs(context, input, RETRY);
+export const retryJobs = (context: Caller, input: Input): Promise<ChangedJobs> =>
+  changeJobs(context, wishOf(input), RETRY);

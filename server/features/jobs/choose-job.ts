@@ -62,7 +62,7 @@ interface From {
 
 /**
  * Returns the first job of a queue that a node can take now; null when there is none. Skips jobs whose needs it does not meet,
- * that it is banned for, whose run another job is writing, or whose run lives in another bucket.
+ * that it is banned for, whose run another job is writing, or whose run lives in another bucket. Skips jobs of Kelpie workers.
  */
 export async function chooseJob(
   hub: Hub,
@@ -81,6 +81,7 @@ export async function chooseJob(
       WHERE j."queue" = ${queue} AND j."state" = 'waiting' AND ${range}
         AND +j."dueAt" <= ${now} AND j."needGpuBytes" <= ${gpuBytes} AND j."needDiskBytes" <= ${diskBytes}
         AND j."needUplink" <= ${uplink}
+        AND NOT EXISTS (SELECT 1 FROM "KelpieJob" k WHERE k."jobId" = j."id")
         AND NOT EXISTS (SELECT 1 FROM "JobBan" b WHERE b."jobId" = j."id" AND b."nodeId" = ${node.id} AND b."until" > ${now})
         AND NOT EXISTS (SELECT 1 FROM "Job" o WHERE o."run" = j."run" AND o."state" = 'running')
         AND NOT EXISTS (SELECT 1 FROM "Run" r WHERE r."name" = j."run" AND r."profileId" <> ${node.profileId}

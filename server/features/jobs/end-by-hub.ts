@@ -21,7 +21,9 @@ export async function endByHub(
     });
     if (open === null || open.endedAt !== null) return null;
     const fromStep = open.fromStep === null ? null : Number(open.fromStep);
-    const { toStep, safeStep } = await stepsNow(hub, tx, { nodeId: open.nodeId, run: open.job.run });
+    const { nodeId } = open;
+    const none = { toStep: null, safeStep: null };
+    const { toStep, safeStep } = nodeId === null ? none : await stepsNow(hub, tx, { nodeId, run: open.job.run });
     const settled = await settleEnd(tx, { hub, open }, { end: { ...end, fromStep, safeStep }, toStep, by: "hub" });
     return { open, settled };
   });

@@ -7,7 +7,9 @@ const ENDED = ["done", "failed", "canceled"];
 
 /** Deletes jobs that ended more than 90 days ago, with everything about them, and bans that are over. */
 export async function forgetJobs({ db, now }: Pick<Hub, "db" | "now">): Promise<void> {
-  await db.jobBan.deleteMany({ where: { until: { lt: new Date(now()) } } });
+  const over = { until: { lt: new Date(now()) } };
+  await db.jobBan.deleteMany({ where: over });
+  await db.jobMachineBan.deleteMany({ where: over });
   const old = { state: { in: ENDED }, endedAt: { lt: new Date(now() - JOBS_KEPT_MS) } };
   for (;;) {
     const rows = await db.job.findMany({ where: old, select: { seq: true }, take: AT_ONCE });

@@ -40,7 +40,7 @@ export interface HandOut {
 /** Returns why a queue has no job for a node, for people; null when no job is due. */
 async function whyNone(hub: Hub, { queue, isPaused }: { queue: string; isPaused: boolean }): Promise<string | null> {
   if (isPaused) return `the queue ${queue} is paused`;
-  const due = { queue, state: "waiting", dueAt: { lte: new Date(hub.now()) } };
+  const due = { queue, state: "waiting", dueAt: { lte: new Date(hub.now()) }, kelpie: { is: null } };
   const count = await hub.db.job.count({ where: due, take: MOST_COUNTED + 1 });
   if (count === 0) return null;
   const number = count > MOST_COUNTED ? `more than ${formatCount(MOST_COUNTED)}` : formatCount(count);

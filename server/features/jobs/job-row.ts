@@ -1,10 +1,19 @@
 import { attemptOutcome, jobState } from "#protocol/jobs/job-states.ts";
-import type { JobAttemptRow, JobRow } from "#protocol/jobs/job-views.ts";
-import type { Job, JobAttempt, JobLabel } from "#prisma/client/client.ts";
+import type { JobAttemptRow, JobKelpie, JobPlace, JobRow } from "#protocol/jobs/job-views.ts";
+import type { Job, JobAttempt, JobLabel, KelpieJob } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 
 /** What a row of a list needs: not the spec, which may be long. */
-export type ListedJob = Omit<Job, "spec"> & { labels: Pick<JobLabel, "name" | "value">[] };
+export type ListedJob = Omit<Job, "spec"> & {
+  labels: Pick<JobLabel, "name" | "value">[];
+  kelpie: Pick<KelpieJob, "machine" | "heartbeatAt" | "heartbeats"> | null;
+};
+
+/** What a list reads beside the columns of a job. */
+export const LISTED = {
+  labels: true,
+  kelpie: { select: { machine: true, heartbeatAt: true, heartbeats: true } },
+} as const;
 
 const numberOf = (step: bigint | null): number | null => (step === null ? null : Number(step));
 
@@ -12,6 +21,13 @@ const nodeOf = (hub: Hub, id: string): { id: string; name: string } => ({
   id,
   name: hub.live.nodes.get(id)?.name ?? "a node",
 });
+
+const kelpieOf = ({ kelpie }: ListedJob): JobKelpie | null =>
+  kelpie === null ? null : { ...kelpie, heartbeatAt: kelpie.heartbeatAt?.getTime() ?? null };
+
+/** Returns where an attempt runs. */
+export const placeOf = (hub: Hub, { nodeId, machine }: Pick<JobAttempt, "nodeId" | "machine">): JobPlace =>
+  nodeId === null ? { id: null, name: machine ?? "a machine" } : nodeOf(hub, nodeId);
 
 export function jobRowOf(hub: Hub, job: ListedJob): JobRow {
   const state = jobState.safeParse(job.state).data ?? "failed";
@@ -29,6 +45,7 @@ export function jobRowOf(hub: Hub, job: ListedJob): JobRow {
     mostFailures: job.mostFailures,
     attempts: job.attempts,
     node: job.nodeId === null ? null : nodeOf(hub, job.nodeId),
+    kelpie: kelpieOf(job),
     reason: job.reason,
     createdAt: job.createdAt.getTime(),
     dueAt: state === "waiting" ? job.dueAt.getTime() : null,
@@ -39,7 +56,7 @@ export function jobRowOf(hub: Hub, job: ListedJob): JobRow {
 
 export const attemptRowOf = (hub: Hub, row: JobAttempt): JobAttemptRow => ({
   attempt: row.attempt,
-  node: nodeOf(hub, row.nodeId),
+  node: placeOf(hub, row),
   epoch: row.epoch,
   startedAt: row.startedAt.getTime(),
   endedAt: row.endedAt?.getTime() ?? null,

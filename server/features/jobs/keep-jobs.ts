@@ -2,7 +2,8 @@ import { setImmediate } from "node:timers/promises";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import { JOB_LEASE_MS } from "#protocol/jobs/node-jobs.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import type { Job, JobAttempt } from "#prisma/client/client.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import type { Job, JobAttempt, KelpieJob } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { ringQueues } from "#server/core/live/job-memory.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
@@ -18,11 +19,40 @@ import { endByHub, type HubEnd } from "./end-by-hub.ts";
 const LONGEST_HAND_OUT_MS = 300_000;
 
 /** The columns that are read every second: not the whole spec. */
-const WATCHED = { job: { select: { run: true, longestSeconds: true, noProgressSeconds: true } } } as const;
-type Watched = JobAttempt & { job: Pick<Job, keyof (typeof WATCHED)["job"]["select"]> };
+const WATCHED = {
+  job: {
+    select: {
+      run: true,
+      longestSeconds: true,
+      noProgressSeconds: true,
+      kelpie: { select: { heartbeatSeconds: true, heartbeatAt: true } },
+    },
+  },
+} as const;
+type Watched = JobAttempt & {
+  job: Pick<Job, "run" | "longestSeconds" | "noProgressSeconds"> & {
+    kelpie: Pick<KelpieJob, "heartbeatSeconds" | "heartbeatAt"> | null;
+  };
+};
+
+/** A Kelpie worker is lost when so many of its heartbeats are missing. */
+const MISSED_HEARTBEATS = 2;
+
+/** Returns why the attempt of a Kelpie worker counts as interrupted; null while it sends heartbeats. */
+function whySilent(hub: Hub, { jobId, startedAt, machine, job }: Watched): string | null {
+  const { heartbeatSeconds = 0, heartbeatAt = null } = job.kelpie ?? {};
+  const told = Math.max(heartbeatAt?.getTime() ?? 0, startedAt.getTime());
+  // While the hub was away nobody could send one.
+  const heardAt = Math.max(hub.jobs.heard.get(jobId) ?? 0, told, hub.startedAt);
+  const quietMs = hub.now() - heardAt;
+  const where = visibleText(machine ?? "a machine");
+  const isLost = quietMs > MISSED_HEARTBEATS * heartbeatSeconds * 1_000;
+  return isLost ? `the Kelpie worker on ${where} sent no heartbeat for ${formatDuration(quietMs)}` : null;
+}
 
 /** Returns why an attempt counts as interrupted; null while its node works on it. */
 export function whyLost(hub: Hub, open: Watched): string | null {
+  if (open.nodeId === null) return whySilent(hub, open);
   const node = hub.live.nodes.get(open.nodeId);
   if (node === undefined) return "the hub does not know its node any more";
   const state = stateOf(node);

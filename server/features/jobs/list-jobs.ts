@@ -7,7 +7,7 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { whereOf } from "./job-filter.ts";
-import { attemptRowOf, jobRowOf } from "./job-row.ts";
+import { attemptRowOf, jobRowOf, LISTED } from "./job-row.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { stepsNow } from "./steps-now.ts";
 
@@ -24,7 +24,7 @@ export async function listJobs(
     where: { ...whereOf(input), ...(cursor === null ? {} : { seq: { lt: cursor } }) },
     orderBy: { seq: "desc" },
     omit: { spec: true },
-    include: { labels: true },
+    include: LISTED,
     take: limit + 1,
   });
   const rows = found.slice(0, limit).map((job) => jobRowOf(hub, job));
@@ -39,7 +39,7 @@ export async function readJob(
   const job = await hub.db.job.findUnique({
     where: { id },
     include: {
-      labels: true,
+      ...LISTED,
       attemptRows: { orderBy: { attempt: "desc" }, take: MOST_ATTEMPTS },
       bans: {
         where: { until: { gt: new Date(hub.now()) } },
@@ -47,13 +47,15 @@ export async function readJob(
         take: MOST_BANS,
         include: { node: { select: { id: true, name: true } } },
       },
+      machineBans: { where: { until: { gt: new Date(hub.now()) } }, orderBy: { until: "asc" }, take: MOST_BANS },
     },
   });
   if (job === null) throw new Fault("NOT_FOUND", { subject: "this job" });
   const spec = readStored(job.spec, jobSpec);
   const attempts: JobAttemptRow[] = [];
   for (const row of job.attemptRows) {
-    const steps = row.endedAt === null ? await stepsNow(hub, hub.db, { nodeId: row.nodeId, run: job.run }) : {};
+    const { endedAt, nodeId } = row;
+    const steps = endedAt === null && nodeId !== null ? await stepsNow(hub, hub.db, { nodeId, run: job.run }) : {};
     attempts.push({ ...attemptRowOf(hub, row), ...steps });
   }
   const isTrusted = hasRole(caller.person.role, "operator");
@@ -61,7 +63,12 @@ export async function readJob(
     ...jobRowOf(hub, job),
     spec: isTrusted || spec === null ? spec : withoutValues(spec),
     attemptRows: attempts,
-    bans: job.bans.map(({ node, until, reason }) => ({ node, until: until.getTime(), reason })),
+    bans: [
+      ...job.bans.map(({ node, until, reason }) => ({ node, until: until.getTime(), reason })),
+      ...job.machineBans.map(({ machine, until, reason }) => {
+        return { node: { id: null, name: machine }, until: until.getTime(), reason };
+      }),
+    ],
   };
 }
 

@@ -5,6 +5,7 @@ import type { Job, JobAttempt } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { EventRow } from "#protocol/wire/views.ts";
 import { formatDuration } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
 import { ringQueues } from "#server/core/live/job-memory.ts";
@@ -31,8 +32,17 @@ export const UNREADABLE = "its spec cannot be read";
 
 const bigOf = (step: number | null): bigint | null => (step === null ? null : BigInt(step));
 
-/** Returns the event about the end of an attempt. */
-function eventOf({ job, attempt }: OpenAttempt, verdict: EndVerdict): Pick<NewEvent, "kind" | "work" | "text"> {
+/** Returns the event about the end of an attempt. The sentence begins with the node, which the event names apart. */
+function eventOf(open: OpenAttempt, verdict: EndVerdict): Pick<NewEvent, "kind" | "work" | "text"> {
+  const event = endOf(open, verdict);
+  return open.nodeId === null ? { ...event, text: `${machineWords(open)} ${event.text}` } : event;
+}
+
+/** Returns the words for the worker of an attempt that has no node. */
+export const machineWords = ({ machine }: Pick<JobAttempt, "machine">): string =>
+  `The Kelpie worker on ${visibleText(machine ?? "a machine")}`;
+
+function endOf({ job, attempt }: OpenAttempt, verdict: EndVerdict): Pick<NewEvent, "kind" | "work" | "text"> {
   const { state, outcome, reason, delayMs } = verdict;
   const what = `the job ${job.name} (attempt ${attempt})`;
   if (state === "done") return { kind: "job-done", work: "safe", text: `completed ${what}` };
@@ -88,15 +98,35 @@ export async function settleEnd(
       failures: verdict.failures,
       setbacks: verdict.setbacks,
       // An attempt that never had the run is no reason to hand its job out first.
-      rank: open.epoch === null ? job.rank : rankOf(job.priority, outcome === "interrupted"),
+      rank: open.epoch === null && open.nodeId !== null ? job.rank : rankOf(job.priority, outcome === "interrupted"),
       dueAt: new Date(now + delayMs),
       endedAt: state === "waiting" ? null : new Date(now),
     },
   });
-  if (banMs !== null) await banNode(tx, open, { until: new Date(now + banMs), reason });
-  const node = await tx.node.findUniqueOrThrow({ where: { id: open.nodeId }, select: { id: true, name: true } });
-  return { outcome, event: await recordEvent(tx, { at: now, node, run: job.run, ...eventOf(open, verdict) }) };
+  const ban = banMs === null ? null : { until: new Date(now + banMs), reason };
+  const said = { at: now, ...eventOf(open, verdict) };
+  const { jobId, nodeId, machine } = open;
+  if (nodeId === null) {
+    if (ban !== null && machine !== null) await banMachine(tx, { jobId, machine }, ban);
+    // The run of such a job is only a name: no checkpoint is in it.
+    return { outcome, event: await recordEvent(tx, said) };
+  }
+  if (ban !== null) await banNode(tx, { jobId, nodeId }, ban);
+  const node = await tx.node.findUniqueOrThrow({ where: { id: nodeId }, select: { id: true, name: true } });
+  return { outcome, event: await recordEvent(tx, { ...said, node, run: job.run }) };
 }
+
+/** Keeps a job from the machine of a Kelpie worker for some time. */
+const banMachine = (
+  tx: Transaction,
+  { jobId, machine }: { jobId: string; machine: string },
+  ban: { until: Date; reason: string },
+) =>
+  tx.jobMachineBan.upsert({
+    where: { jobId_machine: { jobId, machine } },
+    update: ban,
+    create: { jobId, machine, ...ban },
+  });
 
 /** Keeps a job from the node of an attempt for some time. */
 export async function banNode(

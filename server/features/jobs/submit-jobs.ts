@@ -13,15 +13,9 @@ import type { Context } from "#server/core/api/trpc.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { ringQueues } from "#server/core/live/job-memory.ts";
 import { newId } from "#server/platform/random-id.ts";
-import { rankOf } from "./job-rank.ts";
+import { inPieces, rowOf, type Planned } from "./job-columns.ts";
 
-/** Bound variables of one statement, and rows of one insert. */
-const AT_ONCE = 500;
 const LONGEST_RUN = 64;
-
-function* inPieces<T>(all: readonly T[]): Generator<T[]> {
-  for (let from = 0; from < all.length; from += AT_ONCE) yield all.slice(from, from + AT_ONCE);
-}
 
 /** Returns those of these names that a run or a job has. */
 async function takenNames(tx: Transaction, names: readonly string[]): Promise<Set<string>> {
@@ -43,35 +37,6 @@ function runOf({ name }: JobSpec, { id, taken }: { id: string; taken: Set<string
   taken.add(chosen);
   return runName.parse(chosen);
 }
-
-interface Planned {
-  id: string;
-  run: string;
-  spec: JobSpec;
-}
-
-const rowOf = ({ id, run, spec }: Planned, about: { owner: { id: string; email: string }; at: Date }) => ({
-  id,
-  queue: spec.queue,
-  name: spec.name ?? run,
-  run,
-  state: "waiting",
-  priority: spec.priority,
-  rank: rankOf(spec.priority, false),
-  dueAt: about.at,
-  ownerId: about.owner.id,
-  owner: about.owner.email,
-  idempotencyKey: spec.idempotencyKey ?? null,
-  spec: JSON.stringify(spec),
-  needGpuBytes: BigInt(spec.needs.gpuMemoryBytes ?? 0),
-  needDiskBytes: BigInt(spec.needs.diskBytes ?? 0),
-  needUplink: spec.needs.uplinkBytesPerSecond ?? 0,
-  needLabels: JSON.stringify(spec.needs.labels),
-  mostFailures: spec.policy.mostFailures,
-  longestSeconds: spec.policy.longestSeconds ?? null,
-  noProgressSeconds: spec.policy.noProgressSeconds ?? null,
-  createdAt: about.at,
-});
 
 /** Returns the jobs of this person by idempotency key. @throws Fault CONFLICT when a key came with another job before */
 async function findKnown(

@@ -29,6 +29,7 @@ async function findUnknown(hub: Hub, node: LiveNode, { bootId, holds }: Input): 
   for (const { job, attempt, ...row } of open) {
     if (row.bootId !== bootId || held.has(`${job.id} ${attempt}`)) continue;
     const { epoch, nodeId } = row;
+    if (nodeId === null) continue;
     if (epoch !== null && !(await holdsLease(hub.db, { run: job.run, epoch, nodeId }))) continue;
     try {
       const taken = await claimAttempt(hub, { job, attempt, node, isAgain: epoch !== null });

@@ -20,12 +20,17 @@ const withTimes = <
   endedAt: iso(job.endedAt),
 });
 
-export const factsOfRow = (job: JobRow) => withTimes(job);
+const KELPIE_WORDS = "synced by Kelpie, not verified";
+
+const kelpieFacts = ({ kelpie }: JobRow) =>
+  kelpie === null ? null : { ...kelpie, heartbeatAt: iso(kelpie.heartbeatAt) };
+
+export const factsOfRow = (job: JobRow) => ({ ...withTimes(job), kelpie: kelpieFacts(job) });
 
 export function factsOfDetail({ attemptRows, bans, ...job }: JobDetail) {
   const attempts = attemptRows.map((one) => ({ ...one, startedAt: iso(one.startedAt), endedAt: iso(one.endedAt) }));
   return {
-    ...withTimes(job),
+    ...factsOfRow(job),
     attemptRows: attempts,
     bans: bans.map((ban) => ({ ...ban, until: iso(ban.until) })),
   };
@@ -35,11 +40,13 @@ const agoOf = (at: number, now: number): string => `${formatDuration(Math.max(0,
 
 /** Returns one line about a job. `now`: epoch ms. */
 export function jobLine(job: JobRow, now: number): string {
-  const where = job.node === null || job.state !== "running" ? "" : ` on ${shownName(job.node.name)}`;
+  const place = job.node?.name ?? job.kelpie?.machine ?? null;
+  const where = place === null || job.state !== "running" ? "" : ` on ${shownName(place)}`;
   const why = job.reason === null ? "" : `: ${shownName(job.reason)}`;
   const failed = job.failures === 0 ? "" : `, failed ${job.failures} of ${job.mostFailures} times`;
   const head = `${job.id}  ${job.state.padEnd(8)}  ${shownName(job.name)}`;
-  return `${head}, run ${job.run}, queue ${job.queue}, ${agoOf(job.createdAt, now)}${failed}${where}${why}`;
+  const data = job.kelpie === null ? `run ${job.run}` : KELPIE_WORDS;
+  return `${head}, ${data}, queue ${job.queue}, ${agoOf(job.createdAt, now)}${failed}${where}${why}`;
 }
 
 /** Returns what `jobs show` prints. */
@@ -48,7 +55,7 @@ export function jobText(job: JobDetail, now: number): string {
   const waits = job.dueAt === null || job.dueAt <= now ? [] : [`Due in ${formatDuration(job.dueAt - now)}.`];
   return [
     jobLine(job, now),
-    ...(spec === null ? ["Its definition cannot be read: submit it again."] : specLines(spec)),
+    ...(spec === null ? ["Its definition cannot be read: submit it again."] : specLines(spec, job.kelpie !== null)),
     `Submitted by ${shownName(job.owner)}, priority ${job.priority}.`,
     ...waits,
     ...attemptRows.map((one) => attemptLine(one, now)),
@@ -59,12 +66,11 @@ export function jobText(job: JobDetail, now: number): string {
   ].join("\n");
 }
 
-function specLines({ command, arguments: given, watch }: JobSpec): string[] {
+/** Returns what a job runs. Kelpie's worker decides itself what it watches. */
+function specLines({ command, arguments: given, watch }: JobSpec, isOfKelpie: boolean): string[] {
   const words = [command, ...given].map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word)));
-  return [
-    `Command: ${shownName(words.join(" "))}`,
-    watch.length === 0 ? "It watches no folder." : `Watches ${shownName(watch.join(", "))}`,
-  ];
+  const watches = watch.length === 0 ? "It watches no folder." : `Watches ${shownName(watch.join(", "))}`;
+  return [`Command: ${shownName(words.join(" "))}`, ...(isOfKelpie ? [] : [watches])];
 }
 
 function attemptLine(one: JobAttemptRow, now: number): string {

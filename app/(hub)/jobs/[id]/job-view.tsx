@@ -3,7 +3,7 @@ import { useQuery } from "@tanstack/react-query";
 import { useState, type ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { JobSpec } from "#protocol/jobs/job-spec.ts";
-import type { JobDetail } from "#protocol/jobs/job-views.ts";
+import type { JobDetail, JobKelpie } from "#protocol/jobs/job-views.ts";
 import { useTitle } from "../../../_hub/address/title.ts";
 import { PageFault } from "../../../_hub/faults/page-fault.tsx";
 import { Age } from "../../../_hub/live/age.tsx";
@@ -62,7 +62,7 @@ function JobBody({ job }: { job: JobDetail }) {
         about={<JobFacts job={job} />}
         actions={
           <>
-            <ButtonLink href={`/runs/${encodeURIComponent(job.run)}`}>Checkpoints</ButtonLink>
+            {job.kelpie === null && <ButtonLink href={`/runs/${encodeURIComponent(job.run)}`}>Checkpoints</ButtonLink>}
             {job.state === "failed" && (
               <Button look="main" whyNot={whyNot} onClick={() => setChange("retry")}>
                 Retry
@@ -76,18 +76,36 @@ function JobBody({ job }: { job: JobDetail }) {
           </>
         }
       />
+      {job.kelpie !== null && <KelpieBanner kelpie={job.kelpie} />}
       {why !== null && <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={why} />}
       <AttemptsPanel attempts={job.attemptRows} />
       {job.bans.length > 0 && <BansPanel bans={job.bans} />}
       {job.spec === null ? (
         <Banner tone="lost" title="The definition of this job cannot be read. Submit the job again." />
       ) : (
-        <SpecPanel spec={job.spec} run={job.run} />
+        <SpecPanel spec={job.spec} job={job} />
       )}
       {change !== null && (
         <ChangeJobsDialog change={change} which={{ ids: [job.id] }} onClose={() => setChange(null)} />
       )}
     </>
+  );
+}
+
+/** Says what the hub does not know of a job whose worker is one of Kelpie. */
+function KelpieBanner({ kelpie }: { kelpie: JobKelpie }) {
+  return (
+    <Banner tone="quiet" title="Synced by Kelpie, not verified">
+      Only Kelpie workers take this job. They move its files with keys of their own, so this hub has no checkpoint of
+      it.
+      {kelpie.heartbeatAt !== null && (
+        <>
+          {" "}
+          {formatCount(kelpie.heartbeats)} {kelpie.heartbeats === 1 ? "heartbeat" : "heartbeats"}, the last{" "}
+          <Age at={kelpie.heartbeatAt} />.
+        </>
+      )}
+    </Banner>
   );
 }
 
@@ -105,7 +123,7 @@ function JobFacts({ job }: { job: JobDetail }) {
       </Link>
       {" · "}
       {job.node === null ? (
-        "no node has taken it yet"
+        machineWords(job)
       ) : (
         <>
           {job.state === "running" ? "runs on " : "last on "}
@@ -126,13 +144,20 @@ function JobFacts({ job }: { job: JobDetail }) {
   );
 }
 
+/** Returns where a job without a node is. */
+function machineWords({ kelpie, state }: JobDetail): string {
+  if (kelpie === null) return "no node has taken it yet";
+  if (kelpie.machine === null) return "no worker has taken it yet";
+  return `${state === "running" ? "runs" : "last"} on the machine ${visibleText(kelpie.machine)}`;
+}
+
 function BansPanel({ bans }: { bans: JobDetail["bans"] }) {
   const now = useHubNow(10_000);
   return (
     <Panel title="Nodes that are not given this job" label="Nodes that are not given this job">
       <ul className="divide-y divide-line">
         {bans.map(({ node, until, reason }) => (
-          <li key={node.id} className="nums flex flex-wrap gap-x-3 px-4 py-2">
+          <li key={`${node.id ?? "machine"} ${node.name}`} className="nums flex flex-wrap gap-x-3 px-4 py-2">
             <span className="font-mid">{visibleText(node.name)}</span>
             <span className="min-w-0 flex-1 text-soft">{visibleText(reason)}</span>
             <span className="text-faint">
@@ -145,7 +170,7 @@ function BansPanel({ bans }: { bans: JobDetail["bans"] }) {
   );
 }
 
-function SpecPanel({ spec, run }: { spec: JobSpec; run: string }) {
+function SpecPanel({ spec, job: { run, kelpie } }: { spec: JobSpec; job: JobDetail }) {
   const { needs, policy } = spec;
   const variables = Object.entries(spec.environment);
   const limits = [
@@ -168,17 +193,23 @@ function SpecPanel({ spec, run }: { spec: JobSpec; run: string }) {
       <div className="flex flex-col gap-3 px-4 py-3">
         <CodeBlock label="command" text={writeCommand([spec.command, ...spec.arguments])} />
         <dl className="grid gap-x-4 gap-y-1.5 sm:grid-cols-[128px_minmax(0,1fr)]">
-          <Fact name="Run">
-            <Link href={`/runs/${encodeURIComponent(run)}`} className="font-mid hover:underline">
-              {visibleText(run)}
-            </Link>
-          </Fact>
-          <Fact name="Watched folders">
-            {spec.watch.length === 0 ? "none: no checkpoint is kept safe" : visibleText(spec.watch.join(", "))}
-          </Fact>
+          {kelpie === null && (
+            <>
+              <Fact name="Run">
+                <Link href={`/runs/${encodeURIComponent(run)}`} className="font-mid hover:underline">
+                  {visibleText(run)}
+                </Link>
+              </Fact>
+              <Fact name="Watched folders">
+                {spec.watch.length === 0 ? "none: no checkpoint is kept safe" : visibleText(spec.watch.join(", "))}
+              </Fact>
+            </>
+          )}
           {spec.workingFolder !== undefined && <Fact name="Working folder">{visibleText(spec.workingFolder)}</Fact>}
           <Fact name="Policy">{limits.join(", ")}</Fact>
-          <Fact name="Needs">{wants.length === 0 ? "any node of the queue" : wants.join(", ")}</Fact>
+          <Fact name="Needs">
+            {wants.length === 0 ? `any ${kelpie === null ? "node" : "Kelpie worker"} of the queue` : wants.join(", ")}
+          </Fact>
           {variables.length > 0 && (
             <Fact name="Environment">
               <span className="font-mono text-12">

@@ -1,0 +1,76 @@
+import { describe, expect, it } from "vitest";
+import { kelpieStorage, kelpieSubmission } from "./kelpie.ts";
+
+const JOB = { command: "python", container_group_id: "group-1", sync: {} };
+const LEGACY = {
+  input_bucket: "in",
+  input_prefix: "a/",
+  checkpoint_bucket: "ckpt",
+  checkpoint_prefix: "b/",
+  output_bucket: "out",
+  output_prefix: "c/",
+};
+const entry = (changes: object = {}) => ({
+  bucket: "b",
+  prefix: "p/",
+  local_path: "/data",
+  direction: "upload",
+  ...changes,
+});
+const read = (changes: object = {}) => kelpieSubmission.safeParse({ ...JOB, ...changes });
+const issueOf = (changes: object): string => read(changes).error?.issues[0]?.message ?? "";
+
+describe("a submission of Kelpie", () => {
+  it("has either sync or all of the six older fields", () => {
+    expect(issueOf(LEGACY)).toBe("Cannot use both sync and bucket/prefix");
+    expect(issueOf({ sync: undefined })).toBe("Must use either sync or bucket/prefix");
+    expect(issueOf({ sync: undefined, ...LEGACY, output_prefix: undefined })).toBe(
+      "Must use either sync or bucket/prefix",
+    );
+    expect(read({ sync: undefined, ...LEGACY }).success).toBe(true);
+  });
+
+  it("downloads before and uploads during and after", () => {
+    expect(issueOf({ sync: { before: [entry()] } })).toBe('sync.before.direction must be "download"');
+    expect(issueOf({ sync: { during: [entry({ direction: "download" })] } })).toBe(
+      'sync.during.direction must be "upload"',
+    );
+    expect(issueOf({ sync: { after: [entry({ direction: "download" })] } })).toBe(
+      'sync.after.direction must be "upload"',
+    );
+  });
+
+  it.each([
+    ["a pattern that is no regular expression", { sync: { after: [entry({ pattern: "(" })] } }],
+    ["a prefix that is too long with its slash", { sync: { after: [entry({ prefix: "x".repeat(1_024) })] } }],
+    ["more rules than a worker can watch", { sync: { after: Array.from({ length: 33 }, () => entry()) } }],
+    ["a webhook that is no web address", { webhook: "file:///etc/passwd" }],
+    ["no failures at all", { max_failures: 0 }],
+    ["heartbeats without a pause", { heartbeat_interval: 0 }],
+    ["a group that is no name of a queue", { container_group_id: "a b" }],
+    ["a command that ends early", { command: "python\0x" }],
+    ["too long a command", { arguments: Array.from({ length: 200 }, () => "x".repeat(200)) }],
+    ["half a surrogate pair in a key", { sync: { after: [entry({ prefix: "a\ud800" })] } }],
+  ])("with %s is refused", (_what, changes) => {
+    expect(read(changes).success).toBe(false);
+  });
+
+  it("is stored in a form that can be read again", () => {
+    const sync = { before: [entry({ direction: "download", prefix: "x".repeat(1_023) })] };
+    for (const changes of [{ sync }, { sync: undefined, ...LEGACY }]) {
+      const { storage } = kelpieSubmission.parse({ ...JOB, ...changes });
+      expect(kelpieStorage.parse(JSON.parse(JSON.stringify(storage)))).toEqual(storage);
+    }
+  });
+
+  it("is named after its command", () => {
+    const { spec } = kelpieSubmission.parse({
+      ...JOB,
+      arguments: ["train.py", "😀".repeat(60)],
+      heartbeat_interval: 5,
+    });
+    expect(spec).toMatchObject({ queue: "group-1", policy: { mostFailures: 3 } });
+    expect(spec.name).toMatch(/^python train\.py 😀/);
+    expect(spec.name?.isWellFormed()).toBe(true);
+  });
+});
