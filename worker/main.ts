@@ -327,8 +327,19 @@ async function main(): Promise<number> {
   }
 }
 
+/** Waits until the reader of a stream has all that was written. A reader that leaves ends the wait, and so does a signal. */
+async function drain(stream: NodeJS.WriteStream): Promise<void> {
+  if (stream.writableLength === 0 || stream.destroyed || stream.errored !== null) return;
+  await new Promise<unknown>((resolve) => {
+    stream.once("error", resolve).once("close", resolve);
+    stream.write("", resolve);
+  });
+}
+
 async function end(): Promise<void> {
   process.exitCode = await main();
+  // A pipe takes 64 KiB at once; what waits behind them is lost when the process exits.
+  await Promise.all([drain(process.stdout), drain(process.stderr)]);
   // Anything still open (a keep-alive connection, a timer) has nothing left to do.
   process.exit();
 }

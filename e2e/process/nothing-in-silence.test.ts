@@ -3,6 +3,7 @@ import {
   appendFileSync,
   chmodSync,
   mkdirSync,
+  readFileSync,
   rmSync,
   statSync,
   symlinkSync,
@@ -170,4 +171,11 @@ test("a log that grows while it is sent is sent as it was, it is said, and --del
   expect((await does(["cat", `${at}/g/train.log`])).out.equals(Buffer.alloc(6 * MIB, "line\n"))).toBe(true);
   expect(await keysOf(`${at}/g`)).toEqual(["g/train.log"]);
   writeFileSync(path, "");
+});
+
+test("a reader that is slower than the command gets all of its output", () => {
+  // The output is more than a pipe holds. The reader begins when a command that did not wait for it would have ended.
+  const script = `'${process.execPath}' '${testedWorker()}' help --markdown | (sleep 2; cat)`;
+  const told = execFileSync("sh", ["-c", script], { encoding: "utf8" });
+  expect(told).toBe(readFileSync(join(ROOT, "docs/cli.md"), "utf8"));
 });

@@ -33,8 +33,9 @@ try {
   };
   const { result, text, exitCode } = await runHubCommand(invocation, around);
   const isJson = invocation.switches.has("json") && !invocation.isHelp;
-  process.stdout.write(`${isJson ? JSON.stringify(result) : text}\n`);
-  process.exit(exitCode);
+  // A pipe takes 64 KiB at once; what waits behind them would be lost at the exit.
+  process.stdout.on("error", () => process.exit(exitCode));
+  process.stdout.write(`${isJson ? JSON.stringify(result) : text}\n`, () => process.exit(exitCode));
 } catch (error) {
   if (error instanceof MigrationRefused) {
     process.stderr.write(`${error.message} ${error.why} ${error.fix}\n`);
