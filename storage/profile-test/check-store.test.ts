@@ -53,6 +53,19 @@ test("a store that takes one write a second and key is waited for", async () => 
   expect(line(result, "PutObject if-none-match")?.outcome).toBe("ok");
 });
 
+test.each(["PutObject", "CreateMultipartUpload", "CompleteMultipartUpload"])(
+  "a store that closes an idle connection once, just as %s is sent, is tested again and passes",
+  async (closing) => {
+    let closed = 0;
+    const result = await ran((op) => (op === closing && ++closed === 1 ? { hangUp: true } : null));
+    expect(closed).toBeGreaterThan(1);
+    expect(result.view.checks.filter(({ outcome }) => outcome !== "ok" && outcome !== "unsupported")).toEqual([]);
+    expect(result.view).toMatchObject({ ok: true, leftBehind: [] });
+    const twice = await ran((op) => (op === closing ? { hangUp: true } : null));
+    expect(twice.view.ok).toBe(false);
+  },
+);
+
 describe("a store that can do everything", () => {
   test("passes, with one line for each operation", async () => {
     const result = await ran(() => null);
