@@ -5,7 +5,7 @@ import { asCurl, asFile, EMPTY_FIELDS, fieldsLike, readFields } from "./job-form
 const fields = {
   ...EMPTY_FIELDS,
   command: "python train.py --name 'a b'",
-  watch: "out\n\n logs/checkpoints ",
+  watch: " logs/checkpoints ",
   environment: "WANDB_MODE=offline\nA=b=c",
   gpuGb: "24",
 };
@@ -17,7 +17,7 @@ test("describe a job that the hub takes, and that fills the form again", () => {
     queue: "default",
     command: "python",
     arguments: ["train.py", "--name", "a b"],
-    watch: ["out", "logs/checkpoints"],
+    watch: ["logs/checkpoints"],
     environment: { WANDB_MODE: "offline", A: "b=c" },
     needs: { gpuMemoryBytes: 24_000_000_000 },
     priority: 0,

@@ -72,10 +72,11 @@ function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void 
         placeholder="python train.py"
         onChange={(command) => set({ command })}
       />
-      <LinesField
-        label="Watched folders"
-        hint="One folder a line, absolute or in the working folder. Their checkpoints are kept safe and restored."
+      <TextField
+        label="Watched folder"
+        hint="Absolute, or in the working folder. Its checkpoints are kept safe and restored."
         path="watch"
+        kind="code"
         value={fields.watch}
         placeholder="out"
         onChange={(watch) => set({ watch })}

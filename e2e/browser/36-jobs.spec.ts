@@ -24,7 +24,7 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await form.getByRole("button", { name: "Submit" }).click();
   await expect(form.getByText("A quotation mark is not closed.")).toBeVisible();
   await form.getByRole("textbox", { name: "Command" }).fill("python train.py --name 'two words'");
-  await form.getByLabel("Watched folders").fill("out");
+  await form.getByLabel("Watched folder").fill("out");
   await form.getByLabel("Name").fill("llama");
   await form.getByText("The same on a command line").click();
   await expect(form.getByLabel("job.json", { exact: true })).toContainText('"two words"');
@@ -96,7 +96,7 @@ test("a job is watched while it trains; its node is killed, and it goes on at an
   await page.goto(`${stage.hub.url}/jobs?do=submit`);
   const form = page.getByRole("dialog", { name: "Submit a job" });
   await form.getByRole("textbox", { name: "Command" }).fill(`sh -c '${training}'`);
-  await form.getByLabel("Watched folders").fill("ckpt");
+  await form.getByLabel("Watched folder").fill("ckpt");
   await form.getByLabel("Name").fill("llama");
   await form.getByRole("button", { name: "Submit" }).click();
 

@@ -63,14 +63,13 @@ describe("a submission of Kelpie", () => {
     }
   });
 
-  it("is named after its command", () => {
-    const { spec } = kelpieSubmission.parse({
-      ...JOB,
-      arguments: ["train.py", "😀".repeat(60)],
-      heartbeat_interval: 5,
-    });
-    expect(spec).toMatchObject({ queue: "group-1", policy: { mostFailures: 3 } });
-    expect(spec.name).toMatch(/^python train\.py 😀/);
-    expect(spec.name?.isWellFormed()).toBe(true);
+  it("is named after its program and what that is started with, but not after flags, which may hold keys", () => {
+    const nameOf = (command: string, ...args: string[]) =>
+      kelpieSubmission.parse({ command, arguments: args, container_group_id: "g", sync: {} }).spec.name;
+    expect(nameOf("/usr/bin/python", "train.py", "--token", "hf_secret")).toBe("python train.py");
+    expect(nameOf("python", "--wandb-key=secret", "train.py")).toBe("python");
+    expect(nameOf("sh")).toBe("sh");
+    const long = nameOf("python", `train.py${"😀".repeat(200)}`) ?? "";
+    expect([long.isWellFormed(), long.startsWith("python train.py😀")]).toEqual([true, true]);
   });
 });

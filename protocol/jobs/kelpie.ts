@@ -109,7 +109,11 @@ export interface KelpieSubmission {
 
 /** Body of `POST /jobs`, as a spec of a job and the rest. */
 export const kelpieSubmission = rawSubmission.transform((one): KelpieSubmission => {
-  const title = [one.command, ...one.arguments].join(" ").trim().slice(0, NAME_CHARS).toWellFormed();
+  // Names reach events and alerts, and further arguments may hold keys.
+  const [first = "-"] = one.arguments;
+  const own = one.command.slice(one.command.lastIndexOf("/") + 1);
+  const words = first.startsWith("-") ? [own] : [own, first];
+  const title = words.join(" ").trim().slice(0, NAME_CHARS).toWellFormed();
   const spec = jobSpec.parse({
     queue: one.container_group_id,
     ...(title.trim() === "" ? {} : { name: title }),

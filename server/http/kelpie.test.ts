@@ -127,6 +127,30 @@ describe("a container with a signed identity", () => {
 });
 
 describe("an answer", () => {
+  it("reveals nothing of an unexpected error, and does not count it as a refusal of the caller", async () => {
+    const broken = vi.spyOn(test.hub.db.apiToken, "findUnique").mockRejectedValue(new Error("no such table: Secret"));
+    const refused = await withKey("GET /jobs");
+    broken.mockRestore();
+    expect(refused.status).toBe(500);
+    expect(JSON.stringify(refused.body)).not.toContain("Secret");
+    expect(await test.hub.db.audit.count({ where: { action: { endsWith: "refused" } } })).toBe(0);
+  });
+
+  it("with a job for a worker does not contain the address of its webhook", async () => {
+    const webhook = "https://hooks.example.com/a-secret";
+    const { id } = (await withKey("POST /jobs", { ...JOB, webhook })).body as { id: string };
+    expect((await withKey(WORK)).body).toMatchObject([{ id, webhook: null }]);
+    expect((await withKey(`GET /jobs/${id}`)).body).toMatchObject({ webhook });
+  });
+
+  it("to a machine that asks for work without a pause is 429, and others are not held up by it", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    for (let tries = 0; tries < 60; tries++) expect((await withKey(WORK)).status).toBe(200);
+    expect((await withKey(WORK)).status).toBe(429);
+    expect((await withKey(WORK.replace(MACHINE, "machine-2"))).status).toBe(200);
+    vi.useRealTimers();
+  });
+
   it("to a wrong path, a wrong method and a wrong body is JSON too", async () => {
     expect(await withKey("GET /no/such")).toMatchObject({ status: 404, body: { error: "Route Not Found" } });
     expect((await withKey("PUT /jobs", {})).status).toBe(404);

@@ -1,8 +1,8 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import { TRPCError } from "@trpc/server";
 import { isDiskFull } from "#prisma/is-disk-full.ts";
-import { Fault, sentenceOf, toFault, type FaultData } from "#protocol/faults/fault.ts";
-import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { Fault, isFault, sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
+import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import { readToken } from "../core/accounts/api-tokens/read-token.ts";
 import { noteRefusal } from "../core/accounts/auth/refusals.ts";
 import type { Hub } from "../core/api/hub.ts";
@@ -23,6 +23,7 @@ export const isKelpiePath = (url: string): boolean => /^\/kelpie(?:[/?]|$)/.test
 
 /** Rate limit for calls whose credentials are refused, by network. Workers behind one address are not held up by it. */
 const REFUSED_CALLS = { atOnce: 60, perSecond: 2 } as const;
+const REFUSALS: ReadonlySet<FaultCode> = new Set(["API_TOKEN_REFUSED", "WORKLOAD_REFUSED"]);
 const TOKEN = /^tmk_[A-Za-z0-9_-]{16,124}$/;
 const JWT = /^Bearer ([A-Za-z0-9_.=-]{16,8192})$/;
 
@@ -83,7 +84,8 @@ function answerOf(fault: FaultData): KelpieAnswer {
 function faultOf(error: unknown): FaultData {
   if (error instanceof TRPCError) return faultDataOf(error);
   if (isDiskFull(error)) return { code: "HUB_DISK_FULL" };
-  return toFault(error).toData();
+  // Any other error reveals nothing of its cause to a caller.
+  return isFault(error) ? error.toData() : { code: "INTERNAL" };
 }
 
 /** Reads a body. @throws Fault TOO_LARGE */
@@ -126,8 +128,10 @@ async function answer(hub: Hub, request: IncomingMessage, url: URL): Promise<Kel
   if (credentials === null) return NO_KEY;
   const read = asCaller(`at ${address}`, credentials.read);
   const caller = await read.catch(async (error: unknown) => {
-    await noteRefusal(hub, { by: credentials.by, address });
+    // The database or the keys of the platform may be away: nobody was refused then.
+    if (!isFault(error) || !REFUSALS.has(error.code)) throw error;
     hub.throttle.spend(`kelpie:${address}`, REFUSED_CALLS);
+    await noteRefusal(hub, { by: credentials.by, address });
     throw error;
   });
   const method = request.method ?? "GET";

@@ -55,11 +55,12 @@ function endOf({ job, attempt }: OpenAttempt, verdict: EndVerdict): Pick<NewEven
   return { kind: "job-attempt-failed", work: "moving", text: `failed ${what}: ${reason}; ${wait}` };
 }
 
-/** Returns what follows the end of an attempt. A job whose spec cannot be read is not handed out again: it fails. */
+/** Returns what follows the end of an attempt. A job that cannot be read is not handed out again: it fails. */
 function verdictOf({ spec, failures, setbacks }: Job, end: AttemptEnd): EndVerdict {
   const policy = readStored(spec, jobSpec)?.policy;
   const verdict = judgeEnd(policy ?? DEFAULT_POLICY, { failures, setbacks, random: Math.random }, end);
-  if (policy !== undefined || verdict.state !== "waiting") return verdict;
+  const isReadable = policy !== undefined && !(end.kind === "interrupted" && end.why === UNREADABLE);
+  if (isReadable || verdict.state !== "waiting") return verdict;
   return { ...verdict, state: "failed", delayMs: 0, reason: UNREADABLE };
 }
 

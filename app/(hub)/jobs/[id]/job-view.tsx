@@ -200,7 +200,7 @@ function SpecPanel({ spec, job: { run, kelpie } }: { spec: JobSpec; job: JobDeta
                   {visibleText(run)}
                 </Link>
               </Fact>
-              <Fact name="Watched folders">
+              <Fact name="Watched folder">
                 {spec.watch.length === 0 ? "none: no checkpoint is kept safe" : visibleText(spec.watch.join(", "))}
               </Fact>
             </>

@@ -47,6 +47,9 @@ const MOST_REPORT_BYTES = 64 * KIB;
 const MOST_JOB_BYTES = 1024 * KIB;
 const MOST_BATCH_BYTES = 4 * 1024 * KIB;
 
+/** How often one machine may ask for work. Kelpie's worker asks every ten seconds. */
+const ASKED = { atOnce: 60, perSecond: 2 } as const;
+
 /** Jobs of a batch that are checked without a pause. */
 const AT_ONCE = 100;
 
@@ -64,10 +67,12 @@ function issueOf({ issues: [issue] }: z.ZodError): { path: PropertyKey[]; messag
   return { path: issue?.path ?? [], message: issue?.message ?? "it is not valid" };
 }
 
-function sayWrong(error: z.ZodError): KelpieAnswer {
+function wordsOf(error: z.ZodError): string {
   const { path, message } = issueOf(error);
-  return refuse(path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`);
+  return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
 }
+
+const sayWrong = (error: z.ZodError): KelpieAnswer => refuse(wordsOf(error));
 
 async function submitOne({ hub, caller, readBody }: KelpieCall): Promise<KelpieAnswer> {
   const person = requirePerson(caller, "operator");
@@ -86,7 +91,7 @@ async function submitMany({ hub, caller, readBody }: KelpieCall): Promise<Kelpie
   const jobs: KelpieSubmission[] = [];
   for (const [index, row] of rows.data.entries()) {
     const parsed = kelpieSubmission.safeParse(row);
-    if (!parsed.success) return refuse(issueOf(parsed.error).message, index);
+    if (!parsed.success) return refuse(wordsOf(parsed.error), index);
     jobs.push(parsed.data);
     // Other calls have a turn.
     if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
@@ -124,8 +129,11 @@ async function work({ hub, caller, query }: KelpieCall): Promise<KelpieAnswer> {
   const parsed = kelpieWorker.safeParse(Object.fromEntries(query));
   if (!parsed.success) return sayWrong(parsed.error);
   requireWorker(caller, parsed.data);
+  const { machine_id: machine, container_group_id: queue } = parsed.data;
+  hub.throttle.spend(`kelpie work:${queue}:${machine}`, ASKED);
   const job = await takeKelpieJob(hub, parsed.data);
-  return ok(job === null ? [] : [job]);
+  // The worker has no use for the address of the webhook, and its machine may be a stranger's.
+  return ok(job === null ? [] : [{ ...job, webhook: null }]);
 }
 
 /** Reads the body of a report. @throws Fault BAD_INPUT, TOO_LARGE, ROLE_REQUIRED */

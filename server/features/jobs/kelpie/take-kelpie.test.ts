@@ -72,6 +72,10 @@ describe("work", () => {
     await test.hub.db.job.update({ where: { id: bad }, data: { spec: "{" } });
     expect([await work("m-1"), await work("m-1")]).toEqual([null, good]);
     expect(await callAs(test.hub, "viewer").jobs.get({ id: bad })).toMatchObject({ state: "failed", spec: null });
+    const third = await submit();
+    await test.hub.db.kelpieJob.update({ where: { jobId: third }, data: { storage: "{" } });
+    expect([await work("m-1"), await work("m-1")]).toEqual([null, null]);
+    expect(await callAs(test.hub, "viewer").jobs.get({ id: third })).toMatchObject({ state: "failed", attempts: 1 });
     const { body } = await call("GET /jobs");
     expect(body).toMatchObject({ _count: 1, jobs: [{ id: good }] });
   });
