@@ -96,7 +96,9 @@ const rawSubmission = z
     if (one.sync === undefined && given.length < LEGACY_NAMES.length) refuse("Must use either sync or bucket/prefix");
     const rules = [one.sync?.before, one.sync?.during, one.sync?.after].flatMap((some) => some ?? []);
     const texts = [
-      ...[one.command, ...one.arguments, ...Object.entries(one.environment).flat()],
+      one.command,
+      ...one.arguments,
+      ...Object.entries(one.environment).flat(),
       ...rules.flatMap((rule) => [rule.bucket, rule.prefix, rule.local_path, rule.pattern ?? ""]),
       ...LEGACY_NAMES.map((name) => one[name] ?? ""),
     ];
