@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { kelpieStorage, kelpieSubmission } from "./kelpie.ts";
+import { kelpieListQuery, kelpieStorage, kelpieSubmission } from "./kelpie.ts";
 
 const JOB = { command: "python", container_group_id: "group-1", sync: {} };
 const LEGACY = {
@@ -55,6 +55,21 @@ describe("a submission of Kelpie", () => {
     expect(read(changes).success).toBe(false);
   });
 
+  it("has as many characters in its rules, or its older fields, as in its command, all of them together", () => {
+    const long = "x".repeat(1_000);
+    const rules = (count: number) =>
+      Array.from({ length: count }, () => entry({ prefix: long, local_path: long, pattern: long }));
+    const words =
+      "command, arguments, environment, sync, buckets and prefixes have more than 32768 characters together";
+    expect(issueOf({ sync: { during: rules(10) } })).toBe("");
+    expect(issueOf({ sync: { during: rules(11) } })).toBe(words);
+    expect(issueOf({ sync: { during: rules(5), after: rules(5) }, arguments: [long, long, long] })).toBe(words);
+    const older = { sync: undefined, ...LEGACY, input_prefix: long, checkpoint_prefix: long, output_prefix: long };
+    const args = (chars: number) => Array.from({ length: 10 }, () => "x".repeat(chars / 10));
+    expect(issueOf({ ...older, arguments: args(29_000) })).toBe("");
+    expect(issueOf({ ...older, arguments: args(30_000) })).toBe(words);
+  });
+
   it("is stored in a form that can be read again", () => {
     const sync = { before: [entry({ direction: "download", prefix: "x".repeat(1_023) })] };
     for (const changes of [{ sync }, { sync: undefined, ...LEGACY }]) {
@@ -71,5 +86,33 @@ describe("a submission of Kelpie", () => {
     expect(nameOf("sh")).toBe("sh");
     const long = nameOf("python", `train.py${"😀".repeat(200)}`) ?? "";
     expect([long.isWellFormed(), long.startsWith("python train.py😀")]).toEqual([true, true]);
+  });
+});
+
+describe("a list of Kelpie", () => {
+  const query = (changes: object) => kelpieListQuery.safeParse(changes);
+
+  it.each([
+    ["True", true],
+    ["true", true],
+    ["False", false],
+    ["FALSE", false],
+    [undefined, false],
+  ])("with asc=%s is read as Python's requests writes it", (asc, is) => {
+    expect(query({ asc }).data?.asc).toBe(is);
+  });
+
+  it("with any other word for asc is refused", () => {
+    for (const asc of ["1", "yes", ""]) expect(query({ asc }).success).toBe(false);
+  });
+
+  it("ends at the millionth job, because the database walks over all rows before a page", () => {
+    expect(query({ page: "1000", page_size: "1000" }).success).toBe(true);
+    expect(query({ page: "10000" }).success).toBe(true);
+    const { error } = query({ page: "1001", page_size: "1000" });
+    expect(error?.issues[0]).toMatchObject({
+      path: [],
+      message: "page times page_size is more than 1000000: list the jobs of one status or container_group_id",
+    });
   });
 });

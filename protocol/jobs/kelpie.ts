@@ -62,7 +62,7 @@ const legacy = {
   output_prefix: prefix,
 };
 const legacyFields = z.object(legacy);
-const LEGACY_NAMES = Object.keys(legacy);
+const LEGACY_NAMES = legacyFields.keyof().options;
 
 /** What the hub stores and returns without using it. */
 export const kelpieStorage = z.union([
@@ -90,13 +90,23 @@ const rawSubmission = z
     ...legacyFields.partial().shape,
   })
   .superRefine((one, context) => {
-    const given = LEGACY_NAMES.filter((name) => Reflect.get(one, name) !== undefined);
+    const given = LEGACY_NAMES.filter((name) => one[name] !== undefined);
     const refuse = (message: string) => context.addIssue({ code: "custom", message });
     if (one.sync !== undefined && given.length > 0) refuse("Cannot use both sync and bucket/prefix");
     if (one.sync === undefined && given.length < LEGACY_NAMES.length) refuse("Must use either sync or bucket/prefix");
-    const texts = [one.command, ...one.arguments, ...Object.entries(one.environment).flat()];
+    const rules = [one.sync?.before, one.sync?.during, one.sync?.after].flatMap((some) => some ?? []);
+    const texts = [
+      one.command,
+      ...one.arguments,
+      ...Object.entries(one.environment).flat(),
+      ...rules.flatMap((rule) => [rule.bucket, rule.prefix, rule.local_path, rule.pattern ?? ""]),
+      ...LEGACY_NAMES.map((name) => one[name] ?? ""),
+    ];
+    // A page of a thousand jobs is one answer.
     if (texts.reduce((sum, text) => sum + text.length, 0) > MOST_SPEC_CHARS) {
-      refuse(`command, arguments and environment have more than ${MOST_SPEC_CHARS} characters together`);
+      refuse(
+        `command, arguments, environment, sync, buckets and prefixes have more than ${MOST_SPEC_CHARS} characters together`,
+      );
     }
   });
 
@@ -155,20 +165,32 @@ const STATE_OF: Readonly<Record<KelpieStatus, JobState>> = {
   failed: "failed",
 };
 
+/** Rows up to the end of a page. The database walks over all rows before a page. */
+const MOST_LISTED = 1_000_000;
+
 /** Query of `GET /jobs`; all values of a query are text. */
-export const kelpieListQuery = z.object({
-  status: z
-    .enum(KELPIE_STATUSES)
-    .transform((status) => STATE_OF[status])
-    .optional(),
-  container_group_id: queueName.optional(),
-  page_size: z.coerce.number().int().min(1).max(1_000).default(100),
-  page: z.coerce.number().int().min(1).max(1_000_000).default(1),
-  asc: z
-    .enum(["true", "false"])
-    .default("false")
-    .transform((word) => word === "true"),
-});
+export const kelpieListQuery = z
+  .object({
+    status: z
+      .enum(KELPIE_STATUSES)
+      .transform((status) => STATE_OF[status])
+      .optional(),
+    container_group_id: queueName.optional(),
+    page_size: z.coerce.number().int().min(1).max(1_000).default(100),
+    page: z.coerce.number().int().min(1).max(MOST_LISTED).default(1),
+    // Python's requests writes True and False.
+    asc: z
+      .string()
+      .max(5)
+      .toLowerCase()
+      .pipe(z.enum(["true", "false"]))
+      .default("false")
+      .transform((word) => word === "true"),
+  })
+  .refine(
+    ({ page, page_size: size }) => page * size <= MOST_LISTED,
+    `page times page_size is more than ${MOST_LISTED}: list the jobs of one status or container_group_id`,
+  );
 
 /** A job, as Kelpie's clients and workers read it. Times that are unset are absent. */
 export type KelpieJobView = {

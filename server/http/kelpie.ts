@@ -11,6 +11,7 @@ import { faultDataOf } from "../core/api/trpc-error.ts";
 import { answerKelpie, type KelpieAnswer } from "../features/jobs/kelpie/answer-kelpie.ts";
 import type { KelpieCaller } from "../features/jobs/kelpie/kelpie-caller.ts";
 import { asCaller } from "../platform/caller-turns.ts";
+import { writeJson } from "../platform/json-pieces.ts";
 import { addressOf } from "./create-context.ts";
 
 /**
@@ -160,7 +161,7 @@ export async function serveKelpie(hub: Hub, request: IncomingMessage, response: 
     const retryAfterMs = error instanceof Fault ? error.context.retryAfterMs : undefined;
     if (retryAfterMs !== undefined) response.setHeader("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
   }
-  const text = JSON.stringify(body);
+  const text = await writeJson(body);
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
   response.end(text);
   if (request.complete) return;

@@ -5,8 +5,8 @@ import { once } from "node:events";
 export interface Receiver {
   url: string;
   got: { path: string; headers: IncomingHttpHeaders; body: string }[];
-  /** Answers to the next requests, in order; 200 afterwards. `broken` closes the connection. */
-  answers: (number | "broken" | { status: number; headers: Record<string, string> })[];
+  /** Answers to the next requests, in order; 200 afterwards. `broken` closes the connection, a promise delays the answer. */
+  answers: (number | "broken" | { status: number; headers: Record<string, string> } | Promise<number>)[];
   close: () => Promise<void>;
 }
 
@@ -15,11 +15,14 @@ export async function openReceiver(): Promise<Receiver> {
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => answer(Buffer.concat(chunks).toString("utf8"), { request, response }));
+    request.on("end", () => void answer(Buffer.concat(chunks).toString("utf8"), { request, response }));
   });
-  const answer = (body: string, { request, response }: { request: IncomingMessage; response: ServerResponse }) => {
+  const answer = async (
+    body: string,
+    { request, response }: { request: IncomingMessage; response: ServerResponse },
+  ) => {
     receiver.got.push({ path: request.url ?? "", headers: request.headers, body });
-    const told = receiver.answers.shift() ?? 200;
+    const told = (await receiver.answers.shift()) ?? 200;
     if (told === "broken") {
       request.socket.destroy();
       return;

@@ -59,3 +59,4 @@ CREATE TABLE "JobWebhook" (
 CREATE INDEX "JobMachineBan_until_idx" ON "JobMachineBan"("until");
 CREATE INDEX "JobWebhook_jobId_idx" ON "JobWebhook"("jobId");
 CREATE INDEX "JobWebhook_nextAt_idx" ON "JobWebhook"("nextAt");
+CREATE INDEX "JobWebhook_url_nextAt_idx" ON "JobWebhook"("url", "nextAt");

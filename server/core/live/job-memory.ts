@@ -37,6 +37,10 @@ export interface JobMemory {
   mayRun: boolean;
   /** Webhooks may wait to be called. Their rows are read only while this is true. */
   mayCall: boolean;
+  /** The calls of webhooks in flight, by address. */
+  readonly calling: Map<string, Promise<void>>;
+  /** Ids of calls that were made and whose rows could not be deleted yet. */
+  readonly called: Set<number>;
   /** Waits that ended before this time (epoch ms) were announced. */
   dueThrough: number;
 }
@@ -47,6 +51,8 @@ export const createJobMemory = (now: number): JobMemory => ({
   heard: new Map(),
   mayRun: true,
   mayCall: true,
+  calling: new Map(),
+  called: new Set(),
   dueThrough: now,
 });
 

@@ -12,6 +12,7 @@ import { queueName } from "#protocol/jobs/job-spec.ts";
 import { id } from "#protocol/base/names.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { cancelWhere } from "../change-jobs.ts";
+import { findRefusedWebhook } from "./check-webhooks.ts";
 import { requirePerson, requireWorker, type KelpieCaller } from "./kelpie-caller.ts";
 import { endKelpie, hearKelpie } from "./report-kelpie.ts";
 import { listKelpieJobs, readKelpieJob } from "./show-kelpie.ts";
@@ -78,6 +79,8 @@ async function submitOne({ hub, caller, readBody }: KelpieCall): Promise<KelpieA
   const person = requirePerson(caller, "operator");
   const parsed = kelpieSubmission.safeParse(await readBody(MOST_JOB_BYTES));
   if (!parsed.success) return sayWrong(parsed.error);
+  const refused = await findRefusedWebhook(hub, [parsed.data]);
+  if (refused !== null) return refuse(refused.message);
   const [job] = await submitKelpieJobs(hub, person, [parsed.data]);
   return accepted(job);
 }
@@ -96,6 +99,8 @@ async function submitMany({ hub, caller, readBody }: KelpieCall): Promise<Kelpie
     // Other calls have a turn.
     if (index % AT_ONCE === AT_ONCE - 1) await setImmediate();
   }
+  const refused = await findRefusedWebhook(hub, jobs);
+  if (refused !== null) return refuse(refused.message, refused.index);
   return accepted(await submitKelpieJobs(hub, person, jobs));
 }
 

@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
-import { callWebhooks } from "./call-webhooks.ts";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { callWebhooks, noteWebhook } from "./call-webhooks.ts";
 import { openReceiver, type Receiver } from "#server/testing/open-receiver.ts";
 import { GROUP, kelpieForEach, submit, tell, test, work } from "#server/testing/kelpie-for-each.ts";
 
@@ -88,8 +88,107 @@ it("an address that never answers is given up, and holds up no other", async () 
   await other.close();
 });
 
+it("an address that is slow to answer holds up no other", async () => {
+  const held = Promise.withResolvers<number>();
+  receiver.answers = [held.promise];
+  await run("completed");
+  let isOver = false;
+  const slow = callWebhooks(test.hub).then(() => (isOver = true));
+  await expect.poll(() => receiver.got.length).toBe(1);
+  const other = await openReceiver();
+  await run("completed", { webhook: other.url });
+  const round = callWebhooks(test.hub);
+  await expect.poll(() => other.got.length).toBe(2);
+  expect([isOver, receiver.got.length]).toEqual([false, 1]);
+  held.resolve(200);
+  await Promise.all([slow, round]);
+  await other.close();
+});
+
+describe("without the hub's own timer", () => {
+  let other: Receiver;
+  let jobId: string;
+  beforeEach(async () => {
+    other = await openReceiver();
+    jobId = await submit();
+    await test.stop();
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
+    await test.start();
+  });
+  afterEach(async () => {
+    await other.close();
+    vi.useRealTimers();
+  });
+  const store = (urls: readonly string[]) =>
+    test.hub.db.jobWebhook.createMany({
+      data: urls.map((url, at) => ({ jobId, url, body: String(at), nextAt: new Date(test.hub.now()) })),
+    });
+  const bodies = ({ got }: Receiver) => got.map(({ body }) => body);
+
+  it("an address with many calls is one of those that are called in a round", async () => {
+    receiver.answers = [503];
+    await store([...Array.from({ length: 500 }, () => receiver.url), other.url]);
+    await callWebhooks(test.hub);
+    expect([bodies(receiver), bodies(other)]).toEqual([["0"], ["500"]]);
+  });
+
+  it("an address that takes long ends its turn, and the next one begins where it ended", async () => {
+    const late = async () => {
+      await expect.poll(() => receiver.got.length).toBeGreaterThan(0);
+      test.advance(9_000);
+      return 200;
+    };
+    receiver.answers = [late()];
+    await store([receiver.url, receiver.url, receiver.url]);
+    await callWebhooks(test.hub);
+    expect(bodies(receiver)).toEqual(["0"]);
+    const at = new Date(test.hub.now() - 5_000);
+    expect(await test.hub.db.jobWebhook.count({ where: { nextAt: { gt: at } } })).toBe(2);
+    expect(await callAll()).toBe(0);
+    expect(bodies(receiver)).toEqual(["0", "1", "2"]);
+  });
+
+  it("a call waits for the earlier ones of its job, also when they wait for a later try", async () => {
+    receiver.answers = [503];
+    const job = await test.hub.db.job.findUniqueOrThrow({ where: { id: jobId }, include: { kelpie: true } });
+    const about = { ...job, kelpie: job.kelpie === null ? null : { ...job.kelpie, webhook: receiver.url } };
+    const note = (status: "running" | "completed") =>
+      noteWebhook(test.hub.db, about, { status, at: new Date(test.hub.now()) });
+    await note("running");
+    await callWebhooks(test.hub);
+    await note("completed");
+    expect(await callAll()).toBe(2);
+    test.advance(60_000);
+    expect(await callAll()).toBe(0);
+    const said = bodies(receiver).map((body): unknown => JSON.parse(body));
+    expect(said).toMatchObject([{ status: "running" }, { status: "running" }, { status: "completed" }]);
+  });
+
+  it("an error of the database at one address ends no other's calls, and repeats none that was made", async () => {
+    await store([receiver.url, other.url]);
+    await test.hub.db.$executeRawUnsafe(
+      `CREATE TRIGGER "kept" BEFORE DELETE ON "JobWebhook" BEGIN SELECT RAISE(ABORT, 'no'); END`,
+    );
+    for (let round = 0; round < 2; round++) expect(await callAll()).toBe(2);
+    await test.hub.db.$executeRawUnsafe(`DROP TRIGGER "kept"`);
+    expect(await callAll()).toBe(0);
+    expect([bodies(receiver), bodies(other)]).toEqual([["0"], ["1"]]);
+  });
+
+  it("a database that cannot be read ends one round and no later one", async () => {
+    await store([receiver.url]);
+    await test.hub.db.$executeRawUnsafe(`ALTER TABLE "JobWebhook" RENAME TO "Away"`);
+    await expect(callWebhooks(test.hub)).rejects.toThrow();
+    await test.hub.db.$executeRawUnsafe(`ALTER TABLE "Away" RENAME TO "JobWebhook"`);
+    expect(await callAll()).toBe(0);
+    expect(bodies(receiver)).toEqual(["0"]);
+  });
+});
+
 it("an address of the hub's own network is not called where the operator did not allow it", async () => {
-  await submit({ webhook: "http://169.254.169.254/latest" });
+  await submit(hook());
+  test.hub.reach.rules.allowPrivate = false;
   await work("m-1");
   await expect.poll(callAll).toBe(0);
+  expect(receiver.got).toEqual([]);
 });

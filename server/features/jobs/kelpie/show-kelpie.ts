@@ -13,6 +13,7 @@ import type * as z from "zod";
 import type { Job, KelpieJob } from "#prisma/client/client.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { Hub } from "#server/core/api/hub.ts";
+import { mapInSlices } from "#server/platform/pauses.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { UNREADABLE } from "../settle-end.ts";
 
@@ -102,6 +103,10 @@ export async function listKelpieJobs(
     skip: (page - 1) * size,
     take: size,
   });
-  const jobs = rows.flatMap((job) => viewOf(job) ?? []).map((view) => shownTo(caller, view));
+  const views = await mapInSlices(rows, (job) => {
+    const view = viewOf(job);
+    return view === null ? null : shownTo(caller, view);
+  });
+  const jobs = views.filter((view) => view !== null);
   return { _count: jobs.length, jobs };
 }
