@@ -64,7 +64,7 @@ const legacy = {
 const legacyFields = z.object(legacy);
 const LEGACY_NAMES = legacyFields.keyof().options;
 
-/** What the hub stores and returns without using it. */
+/** Fields that the hub stores and returns unchanged. */
 export const kelpieStorage = z.union([
   z.object({ compression: z.boolean(), sync }),
   legacyFields.extend({ compression: z.boolean() }),

@@ -4,7 +4,7 @@ import { readSettings } from "../platform/env.ts";
 import { addTestPerson, callAs, openTestHub, type TestHub } from "../testing/open-test-hub.ts";
 import { serve, type Served } from "./serve.ts";
 
-/** Who may call the Kelpie-compatible API, and how its errors look. */
+/** Callers of the Kelpie-compatible API, and the form of its errors. */
 
 const GROUP = "group-1";
 const MACHINE = "machine-1";

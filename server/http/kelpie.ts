@@ -13,6 +13,7 @@ import type { KelpieCaller } from "../features/jobs/kelpie/kelpie-caller.ts";
 import { asCaller } from "../platform/caller-turns.ts";
 import { writeJson } from "../platform/json-pieces.ts";
 import { addressOf } from "./create-context.ts";
+import { readBody } from "./read-body.ts";
 
 /**
  * Serves the Kelpie-compatible API under /kelpie. It takes no cookies, so no other page can make a browser call it. Every
@@ -89,21 +90,6 @@ function faultOf(error: unknown): FaultData {
   return isFault(error) ? error.toData() : { code: "INTERNAL" };
 }
 
-/** Reads a body. @throws Fault TOO_LARGE */
-async function bytesOf(request: IncomingMessage, mostBytes: number): Promise<Buffer> {
-  const tooLarge = () => new Fault("TOO_LARGE", { detail: `this call takes ${mostBytes} bytes at most` });
-  if (Number(request.headers["content-length"] ?? 0) > mostBytes) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  // The socket is not destroyed when the body is too long, because the answer uses it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > mostBytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 /** Returns the name by which this caller takes turns at the database. */
 const turnOf = (caller: KelpieCaller): string =>
   caller.kind === "workload"
@@ -114,7 +100,8 @@ const turnOf = (caller: KelpieCaller): string =>
 
 /** Reads a body as JSON, a large one in another thread. @throws Fault BAD_INPUT, TOO_LARGE; TRPCError with them */
 const bodyReader = (hub: Hub, request: IncomingMessage, caller: KelpieCaller) => async (mostBytes: number) => {
-  const bytes = await bytesOf(request, mostBytes);
+  const detail = `this call takes ${mostBytes} bytes at most`;
+  const bytes = await readBody(request, mostBytes, () => new Fault("TOO_LARGE", { detail }));
   if (bytes.length > PARSED_HERE_BYTES) return hub.inputs.read({ caller: turnOf(caller), path: KELPIE_BODY, bytes });
   try {
     return JSON.parse(bytes.toString()) as unknown;

@@ -8,6 +8,7 @@ import type { InputReader } from "../core/api/input-reader.ts";
 import { LARGE_INPUTS, PARSED_HERE_BYTES } from "../core/api/large-inputs.ts";
 import { answerMutation, type Refused } from "./node-fast-path.ts";
 import type { Caller } from "#server/core/api/caller.ts";
+import { readBody } from "./read-body.ts";
 
 /**
  * Answers calls with bodies too large to be parsed in this thread: a worker thread parses them, after their senders were
@@ -28,21 +29,6 @@ function largeCallOf({ method, url = "", headers }: IncomingMessage): string | n
   return length === undefined || Number(length) > PARSED_HERE_BYTES ? path : null;
 }
 
-/** Reads a body. @throws TRPCError with Fault TOO_LARGE; Error when the caller left */
-async function bodyOf(request: IncomingMessage, mostBytes: number): Promise<Uint8Array> {
-  const tooLarge = () => trpcError(new Fault("TOO_LARGE"));
-  if (Number(request.headers["content-length"] ?? 0) > mostBytes) throw tooLarge();
-  const chunks: Buffer[] = [];
-  let length = 0;
-  // The socket is not destroyed when the body is too long, because the answer uses it.
-  for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    if (length > mostBytes) throw tooLarge();
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 const nameOf = (caller: Caller): string =>
   caller.kind === "node" ? caller.nodeId : caller.kind === "nobody" ? "" : caller.person.id;
 
@@ -53,7 +39,9 @@ export function createLargeWay({ hub, reader, onError }: LargeWay) {
     if (path === null) return false;
     const ctx = await createContext(hub, request, response);
     const getRawInput = async () => {
-      const bytes = await bodyOf(request, LARGE_INPUTS.get(path)?.mostBytes ?? 0);
+      const bytes = await readBody(request, LARGE_INPUTS.get(path)?.mostBytes ?? 0, () =>
+        trpcError(new Fault("TOO_LARGE")),
+      );
       return reader.read({ caller: nameOf(ctx.caller), path, bytes });
     };
     await answerMutation(response, { path, ctx, onError, getRawInput });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { callAs } from "#server/testing/open-test-hub.ts";
 import { call, GROUP, kelpieForEach, pass, show, submit, tell, test, work } from "#server/testing/kelpie-for-each.ts";
 
-/** Who is given which job. */
+/** Hand-out: which machine is given which job. */
 kelpieForEach();
 
 describe("work", () => {
