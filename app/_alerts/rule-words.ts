@@ -2,6 +2,7 @@ import type { Severity } from "#protocol/alerts/alert-words.ts";
 import type { AlertCondition, AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
+import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** Returns the condition of a rule as text. */
 export function conditionWords(condition: AlertCondition): string {
@@ -26,6 +27,8 @@ export function conditionWords(condition: AlertCondition): string {
       return `an interruption cost more than ${formatDuration(condition.moreThanMs)} of training`;
     case "sign-ins-failed":
       return `more than ${condition.moreThan} sign-ins failed within ${formatDuration(condition.withinMs)}`;
+    case "hub-disk":
+      return `less than ${formatBytes(condition.lessFreeBytes)} of the hub's disk free, or more than ${formatBytes(condition.moreLogBytes)} in the log of its database`;
     case "doubtful":
       return `a checkpoint that may not be whole was kept within the last ${formatDuration(condition.withinMs)}`;
     case "claim-refused":
@@ -51,6 +54,7 @@ export function scopeWords({ scope }: Pick<RuleDraft, "scope">): string {
 export const SEVERITY_TONES: Readonly<Record<Severity, Tone>> = { info: "moving", warning: "risk", critical: "lost" };
 
 const MINUTE = 60_000;
+const MIB = 1024 ** 2;
 /** Parameters of each kind of condition, one form field each. */
 export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
   "at-risk": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 30 }],
@@ -72,6 +76,10 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
   "sign-ins-failed": [
     { key: "moreThan", label: "More than", unit: "sign-ins", scale: 1, usual: 20 },
     { key: "withinMs", label: "Within", unit: "min", scale: MINUTE, usual: 10 },
+  ],
+  "hub-disk": [
+    { key: "lessFreeBytes", label: "Less than", unit: "MiB of disk free", scale: MIB, usual: 512 },
+    { key: "moreLogBytes", label: "Log longer than", unit: "MiB", scale: MIB, usual: 256 },
   ],
   doubtful: [{ key: "withinMs", label: "Until after", unit: "h", scale: 60 * MINUTE, usual: 24 }],
   "claim-refused": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 60 }],

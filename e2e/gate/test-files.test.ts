@@ -1,4 +1,7 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "vitest";
+import { ROOT } from "./run-step.ts";
 import { findNamed, listTestFiles, suitesOf } from "./test-files.ts";
 
 test("every test file of the project belongs to one suite", () => {
@@ -18,6 +21,14 @@ test("a file or a folder is found in its suite, whichever suite that is", () => 
   expect(found.unit).toContain("e2e/gate/test-files.test.ts");
   expect(found.process).toEqual(["server/main.test.ts"]);
   expect(found.browser).toEqual(["e2e/browser/06-invitation.spec.ts"]);
+});
+
+test("no test that shares its process replaces a module: where another file imported it before, that has no effect", () => {
+  const { unit, process } = listTestFiles();
+  const replacing = [...unit, ...process].filter((file) =>
+    /\bvi\.(mock|doMock|hoisted)\(/.test(readFileSync(join(ROOT, file), "utf8")),
+  );
+  expect(replacing).toEqual([]);
 });
 
 test("a path without tests, or that is not there, is refused with one sentence", () => {

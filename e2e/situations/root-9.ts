@@ -42,6 +42,12 @@ export const root = {
       test: "server/platform/watch-database.test.ts > a log that is not folded in is said once, and once when it is short again",
     },
     {
+      situation: "The same: who is told",
+      outcome:
+        "The alert *Disk of the hub* fires with the length of the log and goes to the channels of its rule; it is over when the log is short. It fires for a nearly full disk too.",
+      test: "server/features/alerts/alerts.test.ts > the disk of the hub and the log of its database, until there is room and the log is short",
+    },
+    {
       situation: "The same, and the program ends",
       outcome: "The log is cut to 64 MiB by the writes that follow.",
       test: "prisma/connection.test.ts > a log that grew while a reader held a snapshot is cut to its limit once the reader is gone",

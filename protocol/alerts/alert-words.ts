@@ -55,6 +55,11 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     many: "hubs have many failed sign-ins",
     todo: "See the audit for the networks they came from, and close the hub's address to them.",
   },
+  "hub-disk": {
+    label: "Disk of the hub",
+    many: "problems with the disk of the hub",
+    todo: "Free space in the hub's data folder, and end what reads hub.db for long. Without space the hub records nothing new.",
+  },
   doubtful: {
     label: "Doubtful checkpoint",
     many: "checkpoints may not be whole",

@@ -18,6 +18,16 @@ const duration = (leastMs: number) =>
     .int()
     .min(leastMs, `it is at least ${leastMs / 1000} s`)
     .max(30 * 24 * HOUR_MS, "it is 30 days at most");
+/** A write-ahead log of this length has not been checkpointed for long: a reader keeps one transaction open. */
+export const LONG_LOG_BYTES = 256 * 1024 ** 2;
+/** With less free space a hub of many nodes has only hours left. */
+export const LITTLE_ROOM_BYTES = 512 * 1024 ** 2;
+/** Parameters in bytes: 1 MiB to 1 TiB. */
+const sizeBytes = z
+  .number()
+  .int()
+  .min(1024 ** 2, "it is at least 1 MiB")
+  .max(1024 ** 4, "it is 1 TiB at most");
 const percent = z.number().min(1, "it is at least 1 %").max(100, "it is 100 % at most");
 
 /** Each kind with its parameters and their defaults. */
@@ -55,6 +65,12 @@ export const alertCondition = z.discriminatedUnion("kind", [
     kind: z.literal("sign-ins-failed"),
     moreThan: z.number().int().min(1).max(10_000).default(20),
     withinMs: duration(MINUTE_MS).default(10 * MINUTE_MS),
+  }),
+  /** The disk of the hub is nearly full, or the write-ahead log of its database grows. Subject: the disk, or the log. */
+  z.object({
+    kind: z.literal("hub-disk"),
+    lessFreeBytes: sizeBytes.default(LITTLE_ROOM_BYTES),
+    moreLogBytes: sizeBytes.default(LONG_LOG_BYTES),
   }),
   /** A checkpoint was kept although it may not be complete. Subject: the checkpoint. */
   z.object({ kind: z.literal("doubtful"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),

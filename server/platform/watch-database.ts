@@ -1,14 +1,10 @@
 import { stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import { LITTLE_ROOM_BYTES, LONG_LOG_BYTES } from "#protocol/alerts/alerts.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 import type { Counters } from "./counters.ts";
 import type { Log } from "./log.ts";
 import type { DatabaseRoom } from "./counters.ts";
-
-/** A log of this size has not been checkpointed for long: a reader holds the database in one transaction that does not end. */
-const LONG_LOG_BYTES = 256 * 1024 ** 2;
-/** With less free space a hub with many nodes has only hours left. */
-const LITTLE_ROOM_BYTES = 512 * 1024 ** 2;
 
 interface Watched {
   dataFolder: string;

@@ -25,6 +25,8 @@ import { evaluate } from "./evaluate.ts";
 
 alertsForEach();
 
+const MIB = 1024 ** 2;
+
 describe("what fires", () => {
   it("a silent node, until it speaks again", async () => {
     await addRule({ kind: "silent", longerThanMs: 5 * MINUTE_MS });
@@ -153,6 +155,23 @@ describe("what fires", () => {
     ]);
   });
 
+  it("the disk of the hub and the log of its database, until there is room and the log is short", async () => {
+    await addRule({ kind: "hub-disk", lessFreeBytes: 512 * MIB, moreLogBytes: 256 * MIB });
+    await look();
+    expect(await active()).toEqual([]);
+    test.hub.counters.database = { logBytes: 300 * MIB, freeBytes: 100 * MIB };
+    await look();
+    const found = await active();
+    expect(found.map(({ text }) => text).toSorted()).toEqual([
+      "the disk of the hub has 100 MiB free",
+      "the write-ahead log of the hub's database is 300 MiB long: a program reads hub.db in one transaction that does not end",
+    ]);
+    expect(found[0]).toMatchObject({ kind: "hub-disk", path: "/settings", nodeName: null });
+    test.hub.counters.database = { logBytes: 1024, freeBytes: 900 * MIB };
+    await look();
+    expect(await active()).toEqual([]);
+  });
+
   it("many rejected nodes, a failed restore and lost work, by what the database knows", async () => {
     await addRule({ kind: "rejected", morePercent: 50, leastNodes: 2 });
     await addRule({ kind: "restore-failed" });
@@ -231,6 +250,7 @@ it("a hub has sensible rules from the start, and one that was removed does not c
     "claim-refused",
     "disk-full",
     "doubtful",
+    "hub-disk",
     "job-failed",
     "no-checkpoint",
     "nothing-safe",

@@ -26,7 +26,7 @@ export function pathOf(alert: { kind: AlertKind; nodeId: string | null; run: str
   if (kind === "rejected" || kind === "bucket-away") return "/buckets";
   if (kind === "restore-failed") return "/transfers?show=failed";
   if (OF_RUNS.has(kind) && run !== null) return `/runs/${encodeURIComponent(run)}`;
-  if (kind === "sign-ins-failed") return "/settings";
+  if (kind === "sign-ins-failed" || kind === "hub-disk") return "/settings";
   return nodeId === null ? "/alerts" : `/nodes/${encodeURIComponent(nodeId)}`;
 }
 

@@ -13,6 +13,11 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
   "default-bucket-away": ruleDraft.parse({ name: "A bucket is out of reach", condition: { kind: "bucket-away" } }),
   "default-work-lost": ruleDraft.parse({ name: "Training was lost", condition: { kind: "work-lost" } }),
   "default-sign-ins-failed": ruleDraft.parse({ name: "Many sign-ins failed", condition: { kind: "sign-ins-failed" } }),
+  "default-hub-disk": ruleDraft.parse({
+    name: "The hub's disk is nearly full",
+    condition: { kind: "hub-disk" },
+    severity: "critical",
+  }),
   "default-doubtful": ruleDraft.parse({ name: "A checkpoint may not be whole", condition: { kind: "doubtful" } }),
   "default-claim-refused": ruleDraft.parse({
     name: "A run was claimed by another node",

@@ -2,7 +2,7 @@ import { isExpected } from "#protocol/fleet/node-status.ts";
 import type { EventKind } from "#protocol/base/event-kinds.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
-import { formatDuration } from "#protocol/base/units.ts";
+import { formatBytes, formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { failedSignInsSince } from "#server/core/accounts/auth/refusals.ts";
 import { newestComplete } from "#server/core/runs/newest.ts";
@@ -33,6 +33,8 @@ export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | 
       return lostWork(hub, rule, condition);
     case "sign-ins-failed":
       return failedSignIns(hub, condition);
+    case "hub-disk":
+      return hubDisk(hub, condition);
     case "claim-refused":
       return refusedClaims(hub, rule, condition.withinMs);
     case "doubtful":
@@ -113,6 +115,22 @@ function failedSignIns(hub: Hub, about: { moreThan: number; withinMs: number }):
   if (failed <= about.moreThan) return [];
   const text = `${failed} sign-ins failed within ${formatDuration(about.withinMs)}`;
   return [{ subject: "hub", nodeId: null, nodeName: null, run: null, text, since: now }];
+}
+
+/** Returns findings about the last measurement of the data folder; none before the first. */
+function hubDisk(hub: Hub, about: { lessFreeBytes: number; moreLogBytes: number }): Finding[] {
+  const room = hub.counters.database;
+  if (room === null) return [];
+  const of = (subject: string, text: string): Finding => {
+    return { subject, nodeId: null, nodeName: null, run: null, text, since: hub.now() };
+  };
+  const log = `the write-ahead log of the hub's database is ${formatBytes(room.logBytes)} long: a program reads hub.db in one transaction that does not end`;
+  return [
+    ...(room.freeBytes < about.lessFreeBytes
+      ? [of("hub-disk", `the disk of the hub has ${formatBytes(room.freeBytes)} free`)]
+      : []),
+    ...(room.logBytes > about.moreLogBytes ? [of("hub-log", log)] : []),
+  ];
 }
 
 /** Returns one finding for each unreachable bucket, however many nodes report it. */
