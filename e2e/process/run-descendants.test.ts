@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -116,11 +117,13 @@ describe("SIGTERM", () => {
   });
 
   test("reaches a program that was stopped (Ctrl-Z), and what it saves last becomes safe", async () => {
+    // A name for each try: a second one would go on from the step of the first.
+    const name = `stopped-${randomUUID().slice(0, 8)}`;
     const worker = await stage.startNode({
-      name: "stopped",
-      run: "stopped",
+      name,
+      run: name,
       flags: ["--grace", "60s"],
-      program: ["sh", "-c", `echo "shell $$"; ${holding("stopped")}; true`],
+      program: ["sh", "-c", `echo "shell $$"; ${holding(name)}; true`],
     });
     await waitUntil("the first one is saved", () => said(worker).includes("saved 10"));
     const shell = Number(/shell (\d+)/.exec(said(worker))?.[1]);
@@ -128,7 +131,7 @@ describe("SIGTERM", () => {
       process.kill(pid, "SIGSTOP");
     expect(await worker.stop("SIGTERM")).toMatchObject({ code: 143 });
     expect(said(worker)).toContain("saved 11");
-    expect(await newestSafe("stopped")).toBe(11);
+    expect(await newestSafe(name)).toBe(11);
   });
 
   test("works the same for the first process of a container", async () => {

@@ -24,12 +24,6 @@ export function readProcess(pid: number): ProcessEntry | null {
   return { pid, parent: Number(fields[STAT.parent]), session: Number(fields[STAT.session]), startedAt };
 }
 
-/** Returns whether a process was stopped (Ctrl-Z, SIGSTOP), so that it takes no other signal until it is continued. */
-export function isStopped(pid: number): boolean {
-  const text = readText(`/proc/${pid}/stat`);
-  return text.slice(text.lastIndexOf(")") + 2).startsWith("T ");
-}
-
 /** Lists the processes that have not ended. */
 export function listProcesses(): ProcessEntry[] {
   try {

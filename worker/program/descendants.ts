@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { systemClock } from "../base/clock.ts";
-import { isStopped, readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
+import { readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
 import { chooseTold, isReader, lookAtProcess } from "./choose-told.ts";
 import { choosePrograms, seeProcesses, type LeftProcess } from "./find-orphans.ts";
 import type { ProgramRecord } from "./program-record.ts";
@@ -55,9 +55,12 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
     if (signal === "SIGTERM") asked.add(keyOf(one));
     signalProcess(one, signal);
   };
-  /** Continues what was stopped (Ctrl-Z, SIGSTOP): until then a process takes no signal that asks it to end. */
+  /**
+   * Continues what was stopped (Ctrl-Z, SIGSTOP): until then a process takes no signal that asks it to end. All get the signal,
+   * as from systemd, because /proc shows a process as running until it has acted on its SIGSTOP; CONT takes that back too.
+   */
   const goOn = (all: readonly ProcessEntry[]) => {
-    for (const one of all) if (isStopped(one.pid)) signalProcess(one, "SIGCONT");
+    for (const one of all) signalProcess(one, "SIGCONT");
   };
   const askRest = (all: readonly ProcessEntry[]) => {
     const seen = all.map((one) => lookAtProcess(one, "SIGTERM"));
