@@ -89,6 +89,16 @@ export const HUB_FAULTS = {
     says: "It belongs to Tidemark, so it is neither moved nor deleted here.",
     next: "Remove the checkpoint it belongs to; leftovers are removed under Settings, Upkeep.",
   }),
+  KELPIE_REFUSED: row("never", 502, {
+    exit: 4,
+    says: "The Kelpie API did not do what it was asked.",
+    next: "Check its address, the key, and with a key of Salad the organization and the project.",
+  }),
+  KELPIE_UNREACHABLE: row("backoff", 503, {
+    exit: 5,
+    says: "The Kelpie API cannot be reached.",
+    next: "Check its address. The same command can be started again: jobs that were imported are not imported twice.",
+  }),
   CHANNEL_REFUSED: row("never", 502, {
     exit: 1,
     says: "The other end refused the message.",

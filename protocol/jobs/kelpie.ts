@@ -117,8 +117,8 @@ export interface KelpieSubmission {
   storage: KelpieStorage;
 }
 
-/** Body of `POST /jobs`, as a spec of a job and the rest. */
-export const kelpieSubmission = rawSubmission.transform((one): KelpieSubmission => {
+/** Returns a checked body as a spec of a job and the rest. */
+export function planSubmission(one: z.infer<typeof rawSubmission>): KelpieSubmission {
   // Names reach events and alerts, and further arguments may hold keys.
   const [first = "-"] = one.arguments;
   const own = one.command.slice(one.command.lastIndexOf("/") + 1);
@@ -136,7 +136,41 @@ export const kelpieSubmission = rawSubmission.transform((one): KelpieSubmission 
   const storage =
     one.sync === undefined ? { ...legacyFields.parse(one), compression } : { compression, sync: one.sync };
   return { spec, heartbeatSeconds: one.heartbeat_interval, webhook: one.webhook ?? null, storage };
+}
+
+/** Body of `POST /jobs`. */
+export const kelpieSubmission = rawSubmission.transform(planSubmission);
+
+/** Longest time after an import before a job is handed out. */
+const LONGEST_WAIT_S = 2 * LONGEST_HEARTBEAT_S;
+
+/** Jobs of another Kelpie, for `jobs.importKelpie`. A job whose `id` was imported before is not stored again. */
+export const importKelpieInput = z.object({
+  jobs: z
+    .array(
+      z.object({
+        /** Id of the job at the other Kelpie. */
+        id: addressText(100).min(1),
+        failures: z.number().int().min(0).max(100).default(0),
+        /** Not handed out for this long: a worker of the other Kelpie may still run the job. */
+        waitSeconds: z.number().int().min(0).max(LONGEST_WAIT_S).default(0),
+        submission: rawSubmission,
+      }),
+    )
+    .min(1)
+    .max(MOST_KELPIE_BATCH),
+  /** Only tells which jobs are known. */
+  dryRun: z.boolean().default(false),
 });
+/** Input of `jobs.importKelpie`, as a client writes it. */
+export type ImportedKelpieJob = z.input<typeof importKelpieInput>["jobs"][number];
+
+/** Answer for one imported job; `id` null with `dryRun` when it is new. */
+export interface KelpieImport {
+  kelpieId: string;
+  id: string | null;
+  isNew: boolean;
+}
 
 /** Body of `POST /jobs/batch`. Its jobs are checked one by one, so that the first bad one is named. */
 export const kelpieBatch = z.array(z.unknown()).min(1).max(MOST_KELPIE_BATCH);

@@ -3,6 +3,7 @@ import { storedManifest, tellSumsInput } from "#protocol/checkpoint/adopted.ts";
 import { finishUploadsInput } from "#protocol/buckets/browser-transfers.ts";
 import { planBucketJobInput } from "#protocol/buckets/bucket-jobs.ts";
 import { commitInput } from "#protocol/checkpoint/checkpoint.ts";
+import { importKelpieInput } from "#protocol/jobs/kelpie.ts";
 import { submitJobsInput } from "#protocol/jobs/job-views.ts";
 import { commitCopyInput } from "#protocol/wire/homes.ts";
 import { captureAnnouncement, recordInput } from "#protocol/wire/reports.ts";
@@ -42,6 +43,7 @@ export const LARGE_INPUTS: ReadonlyMap<string, LargeInput> = new Map([
   ["node.tellSums", { schema: tellSumsInput, mostBytes: 64 * MIB }],
   ["node.record", { schema: recordInput, mostBytes: 4 * MIB }],
   ["jobs.submit", { schema: submitJobsInput, mostBytes: 4 * MIB }],
+  ["jobs.importKelpie", { schema: importKelpieInput, mostBytes: 4 * MIB }],
   ["bucket.plan", { schema: planBucketJobInput, mostBytes: 4 * MIB }],
   ["browserTransfers.finish", { schema: finishUploadsInput, mostBytes: 4 * MIB }],
   ["restores.start", { schema: startRestoresInput, mostBytes: 4 * MIB }],

@@ -88,6 +88,7 @@ const EXPECTED: Record<Who, string[]> = {
     "commands.send",
     "commands.cancel",
     "jobs.submit",
+    "jobs.importKelpie",
     "jobs.cancel",
     "jobs.retry",
     "jobs.pauseQueue",

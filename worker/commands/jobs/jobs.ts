@@ -2,15 +2,12 @@ import type * as z from "zod";
 import { changeJobsInput, listJobsInput, type JobFilter } from "#protocol/jobs/job-views.ts";
 import { id } from "#protocol/base/names.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { askAsPerson, type PeopleClient } from "../../hub-link/hub.ts";
-import { readHubAddress } from "../../hub-link/hub-address.ts";
 import { closest } from "../../command-line/suggest.ts";
 import { usage, type Verb } from "../../command-line/verb.ts";
+import { personOf } from "./ask-as-person.ts";
+import { importJobs } from "./import-jobs.ts";
 import { factsOfDetail, factsOfRow, jobLine, jobText, queueLine } from "./job-lines.ts";
 import { flagged, pairsOf, readJobs } from "./read-jobs.ts";
-
-/** Makes one call with the API token of a person. */
-type Ask = <T>(op: string, work: (client: PeopleClient, signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 /** `tidemark jobs`: what people do with jobs. Faults: BAD_INPUT, API_TOKEN_REFUSED, NOT_FOUND, those of the hub. */
 export async function manageJobs(verb: Verb): Promise<number> {
@@ -30,24 +27,13 @@ interface Action {
 
 const ACTIONS: readonly Action[] = [
   { word: "submit", perform: submit },
+  { word: "import", perform: importJobs },
   { word: "list", perform: list },
   { word: "show", perform: show },
   { word: "cancel", perform: (verb, ids) => change(verb, "cancel", ids) },
   { word: "retry", perform: (verb, ids) => change(verb, "retry", ids) },
   { word: "queues", perform: queues },
 ];
-
-/** Reads address and token, without which nothing can be asked. @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
-function personOf({ config, signal }: Verb): Ask {
-  const hub = config.text("hub");
-  if (hub === null) throw usage("--hub", "it says which hub has the jobs: --hub URL or TIDEMARK_HUB");
-  const base = readHubAddress(hub, { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" });
-  const token = config.text("api-token");
-  const where = "--api-token, TIDEMARK_API_TOKEN or TIDEMARK_API_TOKEN_FILE";
-  if (token === null) throw usage("--api-token", `it needs an API token of your account: ${where}`);
-  if (!token.startsWith("tmk_")) throw usage("--api-token", "an API token begins with tmk_; a join token is for nodes");
-  return (op, work) => askAsPerson({ base, token, signal }, op, work);
-}
 
 async function submit(verb: Verb, operands: readonly string[]): Promise<number> {
   const { config, terminal } = verb;

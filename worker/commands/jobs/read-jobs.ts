@@ -114,7 +114,7 @@ function assertKnown(
   throw usage(subject, `it has no field ${inside}${unknown}; ${rest}`);
 }
 
-async function readText(verb: Verb, path: string): Promise<string> {
+export async function readText(verb: Verb, path: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

@@ -120,6 +120,13 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     },
     "jobs.get": { id: "no-such-job-0001" },
     "jobs.submit": { jobs: Array.from({ length: 1_000 }, (_, index) => ({ command: "true", name: `job-${index}` })) },
+    "jobs.importKelpie": {
+      jobs: Array.from({ length: 1_000 }, (_, index) => ({
+        id: `job-${index}`,
+        submission: { command: "true", container_group_id: "imported", sync: {} },
+      })),
+      dryRun: true,
+    },
     "jobs.cancel": { which: { filter: {} }, dryRun: true },
     "jobs.retry": { which: { filter: {} }, dryRun: true },
     "jobs.pauseQueue": { queue: "paused" },
