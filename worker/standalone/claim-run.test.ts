@@ -8,10 +8,10 @@ import { detectConditions } from "./detect-conditions.ts";
 import { createRunRecords, lineOf } from "./run-record.ts";
 import { createBucket, PREFIX, RUN, storeCheckpoint, storeRecord } from "../testing/memory-bucket.ts";
 
-function startNode(bucket: ReturnType<typeof createBucket>, name: string) {
+function startNode(bucket: ReturnType<typeof createBucket>, name: string, isConditional = true) {
   const { calls } = bucket;
   const node = { id: `node-of-${name}`, name: nodeName.parse(name) };
-  const claims = createRunClaims({ calls, prefix: PREFIX, node, isConditional: true });
+  const claims = createRunClaims({ calls, prefix: PREFIX, node, isConditional });
   const records = createRunRecords(calls, PREFIX);
   const choose = async (damaged: ReadonlySet<string> = new Set()) => ({
     records,
@@ -55,6 +55,20 @@ test("two nodes that begin at the same moment do not both write", async () => {
   const [one, two] = [startNode(bucket, "one"), startNode(bucket, "two")];
   const outcomes = await Promise.allSettled([one.claim(), two.claim()]);
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(["fulfilled", "rejected"]);
+});
+
+test("without conditional writes the loser of the same moment waits for the winner, and goes on after it", async () => {
+  const bucket = createBucket({ isConditional: false });
+  const [one, two] = [startNode(bucket, "one", false), startNode(bucket, "two", false)];
+  const outcomes = await Promise.allSettled([one.claim(), two.claim()]);
+  const lost = outcomes.find(({ status }) => status === "rejected");
+  expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  expect(lost).toMatchObject({
+    reason: { code: "RUN_IN_USE", context: { detail: expect.stringMatching(/writes it/) as unknown } },
+  });
+  const [winner, loser] = outcomes[0]?.status === "fulfilled" ? [one, two] : [two, one];
+  await winner.claims.giveBack();
+  expect(await loser.claim()).toMatchObject({ parent: null });
 });
 
 test("what a person goes back behind is not the newest any more, and the same wish again goes on", async () => {

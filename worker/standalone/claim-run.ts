@@ -121,12 +121,28 @@ async function claimUnder(held: Lease, claims: RunClaims, wish: Wish): Promise<C
     const choosing = await wish.read();
     const { claim, newest, said } = await decide(claims, wish, choosing);
     if (claim === null) continue;
-    await held.setEpoch(claim.epoch);
+    const isFirst = claims.leases.get(wish.run)?.epoch === null;
+    await (isFirst ? setFirstEpoch(held, { run: wish.run, epoch: claim.epoch }) : held.setEpoch(claim.epoch));
     claims.leases.set(wish.run, { lease: held, epoch: claim.epoch });
     return { ...(await answerOf(wish.run, choosing, { claim, newest })), ...said };
   }
   const detail = "other nodes claim it at the same time";
   throw new Fault("CONFLICT", { op: "claimEpoch", subject: wish.run, detail });
+}
+
+/**
+ * Writes the epoch of a new claim into the lease. On a store without conditional writes two nodes can take a lease in the same
+ * moment; the one whose lease was written over has written nothing of the run, and waits as for any other writer.
+ * @throws Fault RUN_IN_USE, those of the store
+ */
+async function setFirstEpoch(held: Lease, { run, epoch }: { run: RunName; epoch: number }): Promise<void> {
+  try {
+    await held.setEpoch(epoch);
+  } catch (error) {
+    if (!isFault(error) || error.code !== "EPOCH_OVER") throw error;
+    const { detail = "another node took it at the same time" } = error.context;
+    throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail });
+  }
 }
 
 /** Goes on with the lease that is held, or takes it. @throws Fault RUN_IN_USE, those of the store */

@@ -143,8 +143,10 @@ async function runRound(round: Round): Promise<string[]> {
       return [];
     }
     signalLife(writer, "SIGSTOP");
+    const epoch = (await bucket.complete())[0]?.manifest.writerEpoch ?? 0;
     await round.endLease();
-    const newest = (await bucket.complete())[0]?.manifest.step ?? 0;
+    // The other one may have taken over by now, and have completed checkpoints of its own.
+    const newest = (await bucket.complete()).find(({ manifest }) => manifest.writerEpoch <= epoch)?.manifest.step ?? 0;
     const begun = await waitUntil("the other one takes over", () => other.begun() ?? other.programEnd(), {
       withinMs: WITHIN_MS,
     });
