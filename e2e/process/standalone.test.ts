@@ -255,5 +255,21 @@ describe("a hub later", () => {
     expect(hashFolder(join(folderOf(alone, "stray"), "checkpoint-3"))).toEqual(
       hashFolder(join(stage.folderOf("member"), "checkpoint-3")),
     );
+    write(folderOf(alone, "stray"), 4);
+    const onward = await startAlone(alone, { ...at, name: "stray", program: TELL });
+    expect(await onward.exited).toMatchObject({ code: 0 });
+    expect(await stepsIn(alone, "mine")).toEqual([["grows", 4, 4]]);
+
+    // Every step is there as its writer left it: two alone, one with the hub, one after it.
+    const folders = { pioneer: folderOf(alone, "pioneer"), stray: folderOf(alone, "stray") };
+    const written = [folders.pioneer, folders.pioneer, stage.folderOf("member"), folders.stray];
+    for (const [index, folder] of written.entries()) {
+      const step = index + 1;
+      const target = join(alone.dir, "back", String(step));
+      const args = ["restore", `grows@${step}`, target, "--to", `s3://${stage.store.bucket}/mine`];
+      const env = { ...keysInEnv(stage.store), TIDEMARK_STATE: join(alone.dir, "reader") };
+      expect(await runOnce(testedWorker(), args, { env })).toMatchObject({ code: 0 });
+      expect(hashFolder(target)).toEqual(hashFolder(join(folder, `checkpoint-${step}`)));
+    }
   });
 });
