@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect, onOneConnection, type SqlClient } from "./connection.ts";
-import { isDiskFull } from "./is-disk-full.ts";
+import { databaseFailure } from "./database-failure.ts";
 
 const LOG_LIMIT = 64 * 1024 ** 2;
 
@@ -22,7 +22,7 @@ test("a commit that finds no room leaves no transaction open", async () => {
   await client.execute("CREATE TABLE T (a)");
   const first = await client.transaction("write");
   await first.execute("INSERT INTO T VALUES (1)");
-  await expect(first.commit()).rejects.toSatisfy(isDiskFull);
+  await expect(first.commit()).rejects.toSatisfy((error) => databaseFailure(error) === "HUB_DISK_FULL");
   isFull = false;
   const second = await client.transaction("write");
   await second.execute("INSERT INTO T VALUES (2)");
@@ -65,11 +65,10 @@ test("a roll-back of what the database ended by itself is no error", async () =>
 });
 
 test("errors of other kinds are not taken for a full disk", () => {
-  expect(
-    isDiskFull(new Error("UNIQUE constraint failed", { cause: new Error("ENOSPC: no space left on device") })),
-  ).toBe(true);
-  expect(isDiskFull(new Error("UNIQUE constraint failed"))).toBe(false);
-  expect(isDiskFull("SQLITE_FULL")).toBe(false);
+  const inside = new Error("UNIQUE constraint failed", { cause: new Error("ENOSPC: no space left on device") });
+  expect(databaseFailure(inside)).toBe("HUB_DISK_FULL");
+  expect(databaseFailure(new Error("UNIQUE constraint failed"))).toBeNull();
+  expect(databaseFailure("SQLITE_FULL")).toBeNull();
 });
 
 /** Takes some milliseconds. */

@@ -29,6 +29,11 @@ export const HUB_FAULTS = {
     says: "The disk of the hub is full, so it could not write this down.",
     next: "Make room where its data folder lies; it goes on by itself. What it acknowledged before is kept.",
   }),
+  HUB_BUSY: row("backoff", 503, {
+    exit: 5,
+    says: "The hub's database was busy for too long, so nothing was changed.",
+    next: "Try again in a moment. If it stays, look at the load of the hub's machine and at what else reads hub.db.",
+  }),
   CROSS_SITE: row("never", 403, {
     exit: 4,
     says: "The request did not come from this hub's own pages.",

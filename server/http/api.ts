@@ -14,7 +14,7 @@ import { refuseLongBody } from "./refuse-long-body.ts";
 import { createQueryWay } from "./query-way.ts";
 import { createShortStream } from "./node-fast-path-stream.ts";
 import { createShortWay } from "./node-fast-path.ts";
-import { faultDataOf } from "#server/core/api/trpc-error.ts";
+import { faultDataOf, OWN_FAILURES } from "#server/core/api/trpc-error.ts";
 
 /** Serves the API under /api/trpc. Reads a body only after its sender was identified, and only up to a limit. */
 
@@ -29,8 +29,7 @@ const sayRefusal =
   ({ error, path, ctx }: { error: TRPCError; path?: string | undefined; ctx?: Context | undefined }): void => {
     const fault = faultDataOf(error);
     const who = ctx?.caller.kind ?? "unknown";
-    if (fault.code === "INTERNAL" || fault.code === "HUB_DISK_FULL")
-      hub.log.error({ path, who, error: error.cause ?? error }, "a call failed");
+    if (OWN_FAILURES.has(fault.code)) hub.log.error({ path, who, error: error.cause ?? error }, "a call failed");
     else if (hub.closing.aborted) hub.log.debug({ path, fault: fault.code }, "a stream ended with the hub");
     else hub.log.info({ path, who, fault: fault.code }, "a call was refused");
   };

@@ -1,13 +1,13 @@
 import { STATUS_CODES, type IncomingMessage, type ServerResponse } from "node:http";
 import { TRPCError } from "@trpc/server";
-import { isDiskFull } from "#prisma/is-disk-full.ts";
+import { databaseFailure } from "#prisma/database-failure.ts";
 import { Fault, isFault, sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
 import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import { readToken } from "../core/accounts/api-tokens/read-token.ts";
 import { noteRefusal } from "../core/accounts/auth/refusals.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { KELPIE_BODY, PARSED_HERE_BYTES } from "../core/api/large-inputs.ts";
-import { faultDataOf } from "../core/api/trpc-error.ts";
+import { faultDataOf, OWN_FAILURES } from "../core/api/trpc-error.ts";
 import { answerKelpie, type KelpieAnswer } from "../features/jobs/kelpie/answer-kelpie.ts";
 import type { KelpieCaller } from "../features/jobs/kelpie/kelpie-caller.ts";
 import { asCaller } from "../platform/caller-turns.ts";
@@ -85,7 +85,8 @@ function answerOf(fault: FaultData): KelpieAnswer {
 
 function faultOf(error: unknown): FaultData {
   if (error instanceof TRPCError) return faultDataOf(error);
-  if (isDiskFull(error)) return { code: "HUB_DISK_FULL" };
+  const failure = databaseFailure(error);
+  if (failure !== null) return { code: failure };
   // Any other error reveals nothing of its cause to a caller.
   return isFault(error) ? error.toData() : { code: "INTERNAL" };
 }
@@ -141,8 +142,7 @@ export async function serveKelpie(hub: Hub, request: IncomingMessage, response: 
   } catch (error) {
     const fault = faultOf(error);
     const about = { path: url.pathname, fault: fault.code };
-    if (fault.code === "INTERNAL" || fault.code === "HUB_DISK_FULL")
-      hub.log.error({ ...about, error }, "a call failed");
+    if (OWN_FAILURES.has(fault.code)) hub.log.error({ ...about, error }, "a call failed");
     else hub.log.info(about, "a call was refused");
     ({ status, body } = answerOf(fault));
     const retryAfterMs = error instanceof Fault ? error.context.retryAfterMs : undefined;

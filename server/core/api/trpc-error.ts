@@ -1,7 +1,7 @@
 import { TRPCError } from "@trpc/server";
 import { ZodError } from "zod";
 import { isFault, type Fault, type FaultData } from "#protocol/faults/fault.ts";
-import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 
 /**
  * Returns the Fault inside an error that a procedure threw. Any other error becomes INTERNAL and reveals nothing of its
@@ -58,3 +58,6 @@ const TRPC_CODES: Record<number, TRPCError["code"]> = {
 /** Returns a tRPC error with the HTTP status of a Fault. */
 export const trpcError = (fault: Fault): TRPCError =>
   new TRPCError({ code: TRPC_CODES[FAULTS[fault.code].http] ?? "INTERNAL_SERVER_ERROR", cause: fault });
+
+/** Faults of the hub itself, not of the caller: they are logged as errors. */
+export const OWN_FAILURES: ReadonlySet<FaultCode> = new Set(["INTERNAL", "HUB_DISK_FULL", "HUB_BUSY"]);

@@ -1,7 +1,7 @@
 import { initTRPC } from "@trpc/server";
 import { Fault, isFault, sentenceOf } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
-import { isDiskFull } from "#prisma/is-disk-full.ts";
+import { databaseFailure } from "#prisma/database-failure.ts";
 import { hasRole, type Role } from "#protocol/wire/requests.ts";
 import type { Hub } from "./hub.ts";
 import type { Caller } from "./caller.ts";
@@ -107,7 +107,8 @@ const guarded = t.procedure.use(async ({ ctx, meta, type, path, next }) => {
   if (result.ok) giveBack?.();
   if (result.ok) return result;
   const { cause } = result.error;
-  if (isDiskFull(cause)) throw trpcError(new Fault("HUB_DISK_FULL", { cause }));
+  const failure = databaseFailure(cause);
+  if (failure !== null) throw trpcError(new Fault(failure, { cause }));
   if (isFault(cause)) throw trpcError(cause);
   return result;
 });
