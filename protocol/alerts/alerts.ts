@@ -22,12 +22,14 @@ const duration = (leastMs: number) =>
 export const LONG_LOG_BYTES = 256 * 1024 ** 2;
 /** With less free space a hub of many nodes has only hours left. */
 export const LITTLE_ROOM_BYTES = 512 * 1024 ** 2;
-/** Parameters in bytes: 1 MiB to 1 TiB. */
-const sizeBytes = z
-  .number()
-  .int()
-  .min(1024 ** 2, "it is at least 1 MiB")
-  .max(1024 ** 4, "it is 1 TiB at most");
+/** The file of the log keeps up to 64 MiB after it was checkpointed, so that a shorter limit would never be met again. */
+const LEAST_LOG_MIB = 128;
+const sizeBytes = (leastMib: number) =>
+  z
+    .number()
+    .int()
+    .min(leastMib * 1024 ** 2, `it is at least ${leastMib} MiB`)
+    .max(1024 ** 4, "it is 1 TiB at most");
 const percent = z.number().min(1, "it is at least 1 %").max(100, "it is 100 % at most");
 
 /** Each kind with its parameters and their defaults. */
@@ -69,8 +71,8 @@ export const alertCondition = z.discriminatedUnion("kind", [
   /** The disk of the hub is nearly full, or the write-ahead log of its database grows. Subject: the disk, or the log. */
   z.object({
     kind: z.literal("hub-disk"),
-    lessFreeBytes: sizeBytes.default(LITTLE_ROOM_BYTES),
-    moreLogBytes: sizeBytes.default(LONG_LOG_BYTES),
+    lessFreeBytes: sizeBytes(1).default(LITTLE_ROOM_BYTES),
+    moreLogBytes: sizeBytes(LEAST_LOG_MIB).default(LONG_LOG_BYTES),
   }),
   /** A checkpoint was kept although it may not be complete. Subject: the checkpoint. */
   z.object({ kind: z.literal("doubtful"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),

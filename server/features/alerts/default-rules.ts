@@ -14,7 +14,7 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
   "default-work-lost": ruleDraft.parse({ name: "Training was lost", condition: { kind: "work-lost" } }),
   "default-sign-ins-failed": ruleDraft.parse({ name: "Many sign-ins failed", condition: { kind: "sign-ins-failed" } }),
   "default-hub-disk": ruleDraft.parse({
-    name: "The hub's disk is nearly full",
+    name: "The disk of the hub fills up",
     condition: { kind: "hub-disk" },
     severity: "critical",
   }),
