@@ -2,6 +2,7 @@ import { isFault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { judgeBeginning } from "./judge-beginning.ts";
+import { isTimeStep } from "../lost-work/beginning.ts";
 import type { Candidate } from "../capture/detection/find.ts";
 import type { Look } from "../capture/detection/look.ts";
 
@@ -58,7 +59,8 @@ function reachedBy({ runs, ledger, beginnings }: Parts, run: RunName): { step: n
   const safe = ledger.safe(run);
   const given = beginnings.get(run)?.given;
   const all = [...captured, ...(safe?.epoch === epoch ? [safe] : []), ...(given === undefined ? [] : [given])];
-  return all.reduce<{ step: number; at: number } | null>(
+  const steps = all.filter((one) => !isTimeStep(one));
+  return steps.reduce<{ step: number; at: number } | null>(
     (best, { step, at }) => (best === null || step > best.step ? { step, at } : best),
     null,
   );

@@ -6,11 +6,11 @@ import { judgeBeginning, judgeWords } from "./judge-beginning.ts";
 
 const run = runName.parse("story");
 
-function parts(about: { local?: Beginning["local"]; firstSaid?: number | null } = {}) {
+function parts(about: { local?: Beginning["local"]; firstSaid?: number | null; given?: Beginning["given"] } = {}) {
   const { local = [{ step: 60, at: 600_000 }], firstSaid = null } = about;
   const events: NodeEventBody[] = [];
   const said: unknown[] = [];
-  const given = { step: 60, at: 600_000 };
+  const { given = { step: 60, at: 600_000 } } = about;
   const beginnings = new Map([[run, { epoch: 2, given, local, startedAt: 700_000 }]]);
   const fake = {
     beginnings,
@@ -58,4 +58,17 @@ test("the record of a program is its first word", async () => {
   const silent = parts({ firstSaid: null });
   await judgeWords(silent.parts);
   expect(silent.events).toEqual([]);
+});
+
+test("a checkpoint whose step is its time of writing is not compared with the steps that the program says", async () => {
+  const at = Date.UTC(2026, 10, 30, 12);
+  const given = { step: at / 1_000 - 40, at };
+  const { events, said, parts: byTime } = parts({ given, local: [given], firstSaid: 50 });
+  await judgeWords(byTime);
+  await judgeBeginning(byTime, run, { step: 60, by: "checkpoint" });
+  expect([...events, ...said]).toEqual([]);
+  // So many steps are no time.
+  const trained = parts({ given: { step: 2_000_000_000, at }, firstSaid: 50 });
+  await judgeWords(trained.parts);
+  expect(trained.events).toHaveLength(1);
 });

@@ -1,13 +1,14 @@
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "./agent-assemble.ts";
-import type { Point } from "../lost-work/beginning.ts";
+import { isTimeStep, type Point } from "../lost-work/beginning.ts";
 import { tellLoss } from "./report-loss.ts";
 
 type Parts = Pick<Agent, "beginnings" | "training" | "ledger" | "outbox" | "reporter">;
 
 /**
  * Compares the checkpoint that a program was given with the first step that it says or writes in this life. A lower step shows
- * that it did not continue from there: the steps between are reported as lost, once, and a person is told. `shown`: the first
+ * that it did not continue from there: the steps between are reported as lost, once, and a person is told. A checkpoint by time
+ * is not compared. `shown`: the first
  * step that it said, or the step of a checkpoint that it wrote. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function judgeBeginning(
@@ -18,6 +19,10 @@ export async function judgeBeginning(
   const beginning = parts.beginnings.get(run);
   if (beginning === undefined) return;
   const { epoch, given, local } = beginning;
+  if (isTimeStep(given) && shown.step < given.step) {
+    parts.beginnings.delete(run);
+    return;
+  }
   // A program that continues first says the given step or the next one. Its first checkpoint has a later step.
   const wentOn = shown.by === "word" ? shown.step >= given.step : shown.step > given.step;
   parts.beginnings.delete(run);

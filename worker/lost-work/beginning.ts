@@ -4,6 +4,16 @@ export interface Point {
   at: number;
 }
 
+const FIRST_TIME_STEP = 1_000_000_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Tells whether a step stands for the time of writing, in seconds since 1970: that of a checkpoint whose name and content say no
+ * step. It cannot be compared with steps of training.
+ */
+export const isTimeStep = ({ step, at }: Point): boolean =>
+  step >= FIRST_TIME_STEP && Math.abs(step * 1_000 - at) < DAY_MS;
+
 /** Checkpoint from which this start of a program continues, and the checkpoints on its disk. */
 export interface Beginning {
   epoch: number;
