@@ -35,7 +35,7 @@ const ALONE =
   /(?:^|[-_.=]|(?:^|[-_.])(?:model|net|weights?|state|snapshot|optim|optimizer|lora|unet|agent|policy|actor|critic|generator|discriminator|gen|disc)[-_]?)(\d{1,12})(?=$|[-_.])/gi;
 
 /** Removes results from a name (`val_loss=0.21`, `acc-0.98`), because their numbers are no steps. */
-const withoutResults = (stem: string): string =>
+export const withoutResults = (stem: string): string =>
   stem
     .replaceAll(/(?<![a-z])(?!step|global|epoch|iter|ba\b|ep\b)[a-z][a-z_/]*=-?\d+(\.\d+)?(e-?\d+)?/gi, "")
     .replaceAll(/(?:^|(?<=[^0-9]))-?\d+\.\d+(?=$|[^0-9])/g, "");

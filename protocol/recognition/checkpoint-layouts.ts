@@ -31,6 +31,12 @@ export function dateIn(stem: string): number | null {
   return Number.isFinite(ms) && Number(month) >= 1 && Number(month) <= 12 ? Math.floor(ms / 1000) : null;
 }
 
+/** Returns the position behind the date in a name; 0 without a date. */
+export function endOfDate(stem: string): number {
+  const found = DATE.exec(stem);
+  return found === null ? 0 : found.index + found[0].length;
+}
+
 /** Folders of one start of a training, or of one of several runs: the numbers and times in their names are no steps. */
 const START = /^(version|run|exp|experiment|trial|seed|fold|train)[-_]?\d+$|^\d\d[-_:.]\d\d[-_:.]\d\d$/i;
 const CALLED = /checkpoint|ckpt|snapshot/i;

@@ -63,6 +63,13 @@ test("where a person says which names are checkpoints, the last number of a name
   expect(stepOfNamed("ckpt-final", { kind: "folder", takes })).toBeNull();
   expect(stepOfNamed("ckpt-7.tmp", { kind: "folder", takes })).toBeNull();
   expect(stepOfNamed("step-7", { kind: "folder", takes })).toBeNull();
+  // A result is no step, and a date is one where no number follows it.
+  expect(stepOfNamed("ckpt-epoch=03-val_loss=0.21.ckpt", { kind: "file", takes })).toBe(3);
+  expect(stepOfNamed("ckpt-run=5-ckpt=100.pt", { kind: "file", takes })).toBe(100);
+  expect(stepOfNamed("ckpt-0.95", { kind: "folder", takes })).toBe(95);
+  expect(stepOfNamed("ckpt_20240102-000130.pt", { kind: "file", takes })).toBe(1_704_153_690);
+  expect(stepOfNamed("ckpt_20240102-000130", { kind: "folder", takes })).toBe(1_704_153_690);
+  expect(stepOfNamed("ckpt_20240102-000130-700", { kind: "folder", takes })).toBe(700);
   // What was restored lies under our own name.
   expect(stepOfNamed("checkpoint-7", { kind: "folder", takes })).toBe(7);
 });

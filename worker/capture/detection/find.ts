@@ -1,5 +1,6 @@
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
-import { isTemporaryName } from "#protocol/recognition/checkpoint-layouts.ts";
+import { withoutResults } from "#protocol/recognition/checkpoint-file-names.ts";
+import { dateIn, endOfDate, isTemporaryName } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { LinkRule } from "./link-rule.ts";
 
 /**
@@ -45,13 +46,21 @@ export type NamePattern = (name: string) => boolean;
 const RESTORED = /^checkpoint-\d{1,12}$/;
 
 /**
- * Returns the step of a name that matches a pattern: `step=500`, or else its last number before the ending. Null: the name has
- * none or does not match.
+ * Returns the step of a name that matches a pattern: `step=500`, or else its last number before the ending that is no result
+ * (`val_loss=0.21`), or its date in seconds since 1970 where no number follows it. Null: the name has none or does not match.
  */
 export function stepOfNamed(name: string, about: { kind: "folder" | "file"; takes: NamePattern }): number | null {
   const { kind, takes } = about;
   if (isTemporaryName(name) || !(takes(name) || (kind === "folder" && RESTORED.test(name)))) return null;
   const stem = kind === "file" ? name.replace(/(\.(pth|pt)\.tar|\.[A-Za-z0-9]+)$/, "") : name;
-  const digits = /step[=_-]?(\d{1,12})(?=$|\D)/i.exec(stem)?.[1] ?? /(\d{1,12})\D*$/.exec(stem)?.[1];
-  return digits === undefined ? null : Number(digits);
+  const step = /step[=_-]?(\d{1,12})(?=$|\D)/i.exec(stem)?.[1];
+  if (step !== undefined) return Number(step);
+  const date = dateIn(stem);
+  if (date !== null) return lastIn(stem.slice(endOfDate(stem))) ?? date;
+  return lastIn(withoutResults(stem)) ?? lastIn(stem);
 }
+
+const lastIn = (text: string): number | null => {
+  const digits = /(\d{1,12})\D*$/.exec(text)?.[1];
+  return digits === undefined ? null : Number(digits);
+};

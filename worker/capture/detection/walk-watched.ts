@@ -267,7 +267,9 @@ async function addFolder(walk: Walk, { path, name }: { path: string; name: strin
   const { takes } = walk;
   if (takes !== null) {
     const step = stepOfNamed(name, { kind: "folder", takes });
-    if (step !== null) walk.found.push({ path, name, step, kind: "folder" });
+    const isDated = step !== null && dateIn(name) === step;
+    if (step !== null)
+      walk.found.push({ path, name, step, kind: "folder", ...(isDated && { stepFrom: "time" as const }) });
     return step === null;
   }
   const step = stepOf(name, "folder");
@@ -366,7 +368,8 @@ function readWanted(takes: NamePattern | null, name: string): FileName | null {
   if (takes === null) return readFileName(name);
   if (!takes(name)) return null;
   const step = stepOfNamed(name, { kind: "file", takes });
-  return { step, from: step === null ? null : "step", isSaverName: true };
+  const from = step === null ? null : dateIn(name) === step ? "date" : "step";
+  return { step, from, isSaverName: true };
 }
 
 /** Returns what a name leaves open: step, and whether the file is a model. Reads each version of a file once. */
