@@ -260,6 +260,16 @@ describe("a hub later", () => {
     expect(await onward.exited).toMatchObject({ code: 0 });
     expect(await stepsIn(alone, "mine")).toEqual([["grows", 4, 4]]);
 
+    const told = await runOnce(testedWorker(), ["runs", "grows", "--to", `s3://${stage.store.bucket}/mine`], {
+      env: { ...keysInEnv(stage.store), TIDEMARK_STATE: join(alone.dir, "reader") },
+    });
+    expect(told.stdout.trim().split("\n")).toEqual([
+      expect.stringMatching(/^step 4, .*by stray, .*the run goes on from it$/),
+      expect.stringMatching(/^step 3, .*by member, .*complete$/),
+      expect.stringMatching(/^step 2, .*by pioneer, .*complete$/),
+      expect.stringMatching(/^step 1, .*by pioneer, .*complete$/),
+    ]);
+
     // Every step is there as its writer left it: two alone, one with the hub, one after it.
     const folders = { pioneer: folderOf(alone, "pioneer"), stray: folderOf(alone, "stray") };
     const written = [folders.pioneer, folders.pioneer, stage.folderOf("member"), folders.stray];

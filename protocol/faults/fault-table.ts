@@ -241,7 +241,7 @@ export const FAULTS = {
   RUN_IN_USE: row("backoff", 503, {
     exit: 4,
     says: "Another node writes this run and was heard a moment ago.",
-    next: "It goes on by itself when that node is silent or has stopped; an operator can hand the run over on its page.",
+    next: "It goes on by itself when that node is silent or has stopped; with a hub, an operator can hand the run over on its page.",
   }),
   PREFIX_OF_HUB: row("never", 409, {
     exit: 4,

@@ -48,9 +48,9 @@ export const COMMANDS = {
     more: "Asks the worker of this machine, which restores the runs that it writes. With --to it reads the bucket itself, also one that a hub keeps: no worker, no hub, and nothing in the bucket changes. A folder that is there stays until the new one is whole, and is kept beside it when it is not in the bucket byte for byte. When the newest checkpoint turns out damaged the one before it is taken, and that is said.",
   },
   runs: {
-    usage: "tidemark runs --to s3://BUCKET/PREFIX",
-    most: 0,
-    says: "List the runs of a bucket and prefix: newest step, checkpoints, size, age, and who writes each.",
+    usage: "tidemark runs [RUN] --to s3://BUCKET/PREFIX",
+    most: 1,
+    says: "List the runs of a bucket and prefix: newest step, checkpoints, size, age, and who writes each; or the checkpoints of one run, and why nothing goes on from one.",
     more: "It reads the bucket with keys as cp finds them; no hub and no worker is asked.",
   },
   compare: {

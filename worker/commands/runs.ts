@@ -1,3 +1,4 @@
+import { Fault } from "#protocol/faults/fault.ts";
 import { FINDINGS, OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
@@ -6,6 +7,7 @@ import type { Config } from "../command-line/config.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
 import { choosingFrom, newestOf } from "../standalone/choose-checkpoint.ts";
 import { listAhead } from "../standalone/list-ahead.ts";
+import { listSteps, type ListedStep, type StepState } from "../standalone/list-steps.ts";
 import { createRunRecords } from "../standalone/run-record.ts";
 import type { OtherWriter } from "../standalone/other-writers.ts";
 import { readLeaseOrNull } from "../standalone/writer-lease.ts";
@@ -28,11 +30,20 @@ const LANES = 16;
 
 /**
  * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Four listings, and a few small objects for each run.
- * Faults: BAD_INPUT, those of the store.
+ * With a run: its checkpoints. Faults: BAD_INPUT, NOT_FOUND, those of the store.
  */
-export async function showRuns({ config, terminal, signal }: Verb): Promise<number> {
+export async function showRuns({ config, terminal, signal, operands }: Verb): Promise<number> {
   const to = config.text("to");
   if (to === null) throw usage("--to", "it says where to look: tidemark runs --to s3://bucket/prefix");
+  const [name, extra] = operands;
+  if (extra !== undefined) throw usage(extra, "it takes one run: tidemark runs RUN --to s3://bucket/prefix");
+  if (name !== undefined) {
+    const { run, steps, older, now } = await readSteps(config, { to, signal, name });
+    const more = older === 0 ? [] : [`and ${formatCount(older)} older`];
+    const lines = [...steps.map((one) => lineOfStep(one, now)), ...more];
+    terminal.result(lines.join("\n"), { type: "steps", run, steps, older });
+    return 0;
+  }
   const { runs, sentences } = await listRuns(config, { to, signal });
   terminal.result(sentences.join("\n"), { type: "runs", runs });
   return 0;
@@ -56,6 +67,51 @@ export async function listRuns(
   } finally {
     await opened.close();
   }
+}
+
+/** Most checkpoints that are listed: the manifest of each is read. */
+const MOST_STEPS = 500;
+
+/** Lists the checkpoints of a run. @throws Fault BAD_INPUT, NOT_FOUND, those of the store */
+async function readSteps(
+  config: Config,
+  { to, signal, name }: { to: string; signal: AbortSignal; name: string },
+): Promise<{ run: RunName; steps: ListedStep[]; older: number; now: number }> {
+  const run = runName.safeParse(name);
+  if (!run.success) throw usage(name, run.error.issues[0]?.message ?? "this is not the name of a run");
+  const { bucket, prefix } = readTo(to);
+  const opened = await openBucket(config, { bucket, prefix, signal, connections: LANES });
+  try {
+    const records = createRunRecords(opened.calls, prefix);
+    const choosing = choosingFrom(records, await records.read(run.data));
+    const { steps, older } = await listSteps(choosing, MOST_STEPS);
+    if (steps.length === 0) {
+      const detail = `no checkpoint of it lies below s3://${bucket}/${prefix}`;
+      throw new Fault("NOT_FOUND", { op: "runs", subject: name, detail });
+    }
+    return { run: run.data, steps, older, now: opened.calls.now() };
+  } finally {
+    await opened.close();
+  }
+}
+
+const STATE_WORDS: Readonly<Record<StepState, string>> = {
+  newest: "the run goes on from it",
+  complete: "complete",
+  final: "complete",
+  doubtful: "doubtful",
+  damaged: "damaged",
+  "left-behind": "left behind",
+  trashed: "removed",
+  unreadable: "not complete",
+};
+
+function lineOfStep({ step, epoch, state, why, sizeBytes, node, committedAt }: ListedStep, now: number): string {
+  const size = sizeBytes === null ? "" : `, ${formatBytes(sizeBytes)}`;
+  const by = node === null ? "" : `, by ${shownName(node)}`;
+  const reason = why === null ? "" : `: ${shownName(why)}`;
+  const age = formatDuration(Math.max(0, now - committedAt));
+  return `step ${formatCount(step)}${size}, ${age} ago${by}, epoch ${epoch}; ${STATE_WORDS[state]}${reason}`;
 }
 
 async function readRuns({ calls }: OpenBucket, prefix: string): Promise<ShownRun[]> {

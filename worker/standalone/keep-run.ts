@@ -107,7 +107,7 @@ function historyOf({ facts, damaged }: KeepParts, record: RunRecord): KeepHistor
 export async function keepRun(parts: KeepParts, run: RunName): Promise<KeptRun> {
   await parts.assertWriter();
   const record = await parts.records.read(run);
-  const deleted = await finishDeletions(parts, run, record);
+  const deleted = await finishDeletions(parts, run);
   await readFacts(parts, record.checkpoints);
   const history = historyOf(parts, record);
   const { best } = parts.policy;
@@ -201,9 +201,14 @@ async function manifestsOf(
 }
 
 /** Deletes the manifests first, so that none ever names objects that are gone. May be interrupted and repeated. */
-async function remove({ calls, prefix }: KeepParts, { run, checkpointId, attempts }: Deletion): Promise<void> {
+async function remove(parts: KeepParts, { run, checkpointId, attempts }: Deletion): Promise<void> {
+  const { calls, prefix } = parts;
   for (const key of (await manifestsOf({ calls, prefix }, { run, checkpointId })).keys()) await calls.remove(key);
-  for (const at of attempts) await removeBelow(calls, attemptPrefix(prefix, { run, ...at }));
+  for (const at of attempts) {
+    // A process that was frozen meanwhile may have lost the run.
+    await parts.assertWriter();
+    await removeBelow(calls, attemptPrefix(prefix, { run, ...at }));
+  }
   await removeBelow(calls, findingFolder(prefix, { run, checkpointId }));
   await calls.remove(deletionKey(prefix, { run, checkpointId }));
 }
@@ -215,7 +220,7 @@ async function removeBelow(calls: BucketCalls, folder: string): Promise<void> {
 }
 
 /** Continues the deletions that an earlier writer began. Returns their steps. */
-async function finishDeletions(parts: KeepParts, run: RunName, record: RunRecord): Promise<number[]> {
+async function finishDeletions(parts: KeepParts, run: RunName): Promise<number[]> {
   const { calls, prefix } = parts;
   const keys: string[] = [];
   for await (const { key } of calls.list(deletionFolder(prefix, run))) keys.push(key);
@@ -224,8 +229,9 @@ async function finishDeletions(parts: KeepParts, run: RunName, record: RunRecord
     const found = await calls.read(key);
     const read = found === null ? null : deletion.safeParse(parseJsonOrNull(found.text));
     if (read?.success !== true || deletionKey(prefix, { run, checkpointId: read.data.checkpointId }) !== key) continue;
-    if (!isDue(parts, record, read.data.checkpointId)) continue;
     await parts.assertWriter();
+    // Somebody may have pinned it or brought it back meanwhile.
+    if (!isDue(parts, await parts.records.read(run), read.data.checkpointId)) continue;
     await remove(parts, { ...read.data, run });
     steps.push(read.data.step);
   }

@@ -1,0 +1,92 @@
+import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import { newestOf, type Choosing } from "./choose-checkpoint.ts";
+import { abandonedIn, type ListedCheckpoint } from "./run-record.ts";
+
+/**
+ * What a step of a run is to its program: the one from which it goes on, a complete one, a final model, or one from which nothing
+ * goes on by itself.
+ */
+export type StepState =
+  | "newest"
+  | "complete"
+  | "final"
+  | "doubtful"
+  | "damaged"
+  | "left-behind"
+  | "trashed"
+  | "unreadable";
+
+/** A checkpoint in a bucket, for people. */
+export interface ListedStep {
+  step: number;
+  epoch: number;
+  state: StepState;
+  /** Why nothing goes on from it by itself; null for the newest and for complete ones. */
+  why: string | null;
+  /** Null where the manifest cannot be read. */
+  sizeBytes: number | null;
+  node: string | null;
+  /** Epoch ms by the store's clock. */
+  committedAt: number;
+}
+
+const LANES = 16;
+
+/** Lists at most `most` checkpoints of a run, the newest first, with the trash last. Reads the manifest of each. Faults: those of the store. */
+export async function listSteps(choosing: Choosing, most: number): Promise<{ steps: ListedStep[]; older: number }> {
+  const { record } = choosing;
+  const newest = (await newestOf(choosing))?.listed.checkpointId ?? null;
+  const abandoned = abandonedIn(record);
+  const all = [...record.checkpoints, ...record.trashed];
+  const steps: ListedStep[] = [];
+  await forEachOf([...all.slice(0, most).entries()], LANES, async ([at, one]) => {
+    const read = await readOrWhy(choosing, one);
+    const { checkpointId, step, writerEpoch: epoch, committedAt } = one;
+    const isTrashed = at >= record.checkpoints.length;
+    const { state, why } = judge(read, {
+      isNewest: checkpointId === newest,
+      isDamaged: choosing.damaged.has(checkpointId),
+      isLeftBehind: abandoned.has(checkpointId),
+      trashedUntil: isTrashed ? (record.retention.get(checkpointId)?.trash?.until ?? null) : null,
+    });
+    const manifest = typeof read === "string" ? null : read;
+    const node = manifest === null || isAdopted(manifest) ? null : manifest.node.name;
+    steps[at] = { step, epoch, state, why, sizeBytes: manifest?.sizeBytes ?? null, node, committedAt };
+  });
+  return { steps, older: Math.max(0, all.length - most) };
+}
+
+/** Returns the manifest, or why it cannot be read. */
+async function readOrWhy({ records }: Choosing, one: ListedCheckpoint): Promise<StoredManifest | string> {
+  try {
+    return (await records.manifest(one)).manifest;
+  } catch (error) {
+    if (!isFault(error) || error.code !== "CHECKPOINT_INCOMPLETE") throw error;
+    return error.context.detail ?? "its manifest cannot be read";
+  }
+}
+
+interface Facts {
+  isNewest: boolean;
+  isDamaged: boolean;
+  isLeftBehind: boolean;
+  /** Epoch ms; null where it is not in the trash. */
+  trashedUntil: number | null;
+}
+
+function judge(read: StoredManifest | string, facts: Facts): Pick<ListedStep, "state" | "why"> {
+  if (facts.trashedUntil !== null) {
+    const until = new Date(facts.trashedUntil).toISOString();
+    return { state: "trashed", why: `in the trash, deleted after ${until}` };
+  }
+  if (typeof read === "string") return { state: "unreadable", why: read };
+  if (facts.isDamaged) return { state: "damaged", why: "it was read back and found damaged" };
+  if (!isAdopted(read)) {
+    if (read.role !== undefined) return { state: "final", why: "a final model" };
+    if (read.doubt !== undefined) return { state: "doubtful", why: read.doubt };
+  }
+  if (facts.isLeftBehind) return { state: "left-behind", why: "a person went on from an earlier step (--from)" };
+  return { state: facts.isNewest ? "newest" : "complete", why: null };
+}
