@@ -11,7 +11,7 @@ import { vitestStep } from "./vitest-step.ts";
 
 const { read, ...unit } = vitestStep("unit");
 
-const STATIC_CHECKS: readonly (readonly Step[])[] = [
+const CHECKS: readonly (readonly Step[])[] = [
   [
     { title: "format", command: ["oxfmt", "--check", "."] },
     { title: "dead code", command: ["knip", "--no-progress"] },
@@ -21,15 +21,13 @@ const STATIC_CHECKS: readonly (readonly Step[])[] = [
     { title: "lint with types", command: ["oxlint", "--type-aware", "--deny-warnings", "."] },
     { title: "types", command: ["tsc", "--noEmit", "-p", "."] },
   ],
+  [{ title: "unit tests", ...unit }],
 ];
 
-/** Runs the checks that execute nothing of the project. */
-export const checkStatically = (): Promise<Counts> => run(STATIC_CHECKS);
-
-/** Runs groups of steps, at most three in parallel, and prints each result. Counts unit tests one by one, other checks as one each. */
-async function run(groups: readonly (readonly Step[])[]): Promise<Counts> {
+/** Runs all checks, at most three in parallel, and prints each result. Counts unit tests one by one, other checks as one each. */
+export async function check(): Promise<Counts> {
   const total: Counts = { passed: 0, failed: 0, skipped: 0 };
-  for (const group of groups) {
+  for (const group of CHECKS) {
     for (const result of await Promise.all(group.map(runStep))) {
       const counted = result.title === "unit tests" ? read() : null;
       tell(result, counted ?? undefined);
@@ -45,7 +43,7 @@ async function run(groups: readonly (readonly Step[])[]): Promise<Counts> {
 if (import.meta.main && process.argv.includes("--house")) process.exitCode = showHouse(process.argv) ? 0 : 1;
 else if (import.meta.main && process.argv.includes("--sample")) process.exitCode = showSample(process.argv) ? 0 : 1;
 else if (import.meta.main) {
-  const total = await run([...STATIC_CHECKS, [{ title: "unit tests", ...unit }]]);
+  const total = await check();
   console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
   process.exitCode = total.failed === 0 ? 0 : 1;
 }

@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { setPriority } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { takeChildSeconds } from "./child-cpu.ts";
 
@@ -13,8 +12,6 @@ export interface Step {
   title: string;
   command: [string, ...string[]];
   env?: Record<string, string>;
-  /** Priority of its processes, 0 to 19; with 19 it gets the CPU time that others leave. */
-  niceness?: number;
 }
 
 export interface StepResult {
@@ -49,7 +46,6 @@ export function runStep(step: Step): Promise<StepResult> {
       },
       stdio: ["ignore", "pipe", "pipe"],
     });
-    if (step.niceness !== undefined && child.pid !== undefined) lowerPriority(child.pid, step.niceness);
     const collect = (chunk: Buffer) => {
       output += chunk.toString();
     };
@@ -66,15 +62,6 @@ export function runStep(step: Step): Promise<StepResult> {
     });
     child.on("close", (code) => end(code === 0));
   });
-}
-
-/** Its processes inherit the priority. One that has ended already needs none. */
-function lowerPriority(pid: number, niceness: number): void {
-  try {
-    setPriority(pid, niceness);
-  } catch {
-    // The step ends with its own message.
-  }
 }
 
 const LAST_LINES = 150;

@@ -50,8 +50,7 @@ export function startTally(): Tally {
     suite: async (title, run) => {
       console.log(`     begins: ${title}`);
       const env = { ...run.env, ...(inCi ? { CI: "true" } : {}) };
-      const { command, niceness } = run;
-      const result = await runStep({ title, command, env, ...(niceness === undefined ? {} : { niceness }) });
+      const result = await runStep({ title, command: run.command, env });
       const report = run.read();
       stages.push({ title, seconds: result.seconds, cpuSeconds: result.cpuSeconds });
       tell(result, report ?? undefined);

@@ -1,7 +1,7 @@
 import { inCi as needsAll, installPythonClients, installServer } from "../servers/install.ts";
 import { prepareHub } from "../stage/prepare-hub.ts";
 import { build } from "./build.ts";
-import { checkStatically } from "./check.ts";
+import { check } from "./check.ts";
 import { findLeft } from "./find-left.ts";
 import { installChromium } from "./install-chromium.ts";
 import { installDebian } from "./install-debian.ts";
@@ -12,9 +12,9 @@ import { findNamed, listTestFiles, type Selection, suitesOf } from "./test-files
 import { vitestStep } from "./vitest-step.ts";
 
 /**
- * `npm test`: runs everything. It installs what the tests need, then runs three lanes in parallel, because tests mostly wait.
- * One lane has the process tests, one has browser stories, conformance and fault classes, and one has unit tests at a low
- * priority. The last line has the counts. In CI, skipped or missing parts are failures.
+ * `npm test`: runs everything. It installs what the tests need, then runs two lanes in parallel, because tests mostly wait.
+ * One lane has the process tests; the other has conformance, fault classes and browser stories. The last line has the counts.
+ * In CI, skipped or missing parts are failures.
  *
  * `npm test -- PATH…` runs only the tests at these paths, of any suite.
  */
@@ -26,9 +26,6 @@ const TITLES = {
   faults: "fault classes: transfers through seeded faults, one trial each way",
   browser: "browser stories: the pages of a real hub in Chromium",
 } as const;
-
-/** Niceness of the unit tests beside tests of whole programs, whose own limits of time count. */
-const LOW = 10;
 
 /** Runs the browser stories. Without Chromium they are skipped; in CI that is a failure. */
 async function browser(tally: Tally, files?: readonly string[]): Promise<void> {
@@ -59,7 +56,7 @@ async function runAll(tally: Tally): Promise<void> {
     await installChromium({ ci: inCi }).catch(() => undefined);
     return made;
   });
-  tally.add(await checkStatically());
+  tally.add(await check());
   const built = await tally.attempt("build the pages, the worker, and the hub for tests", async () => {
     await build();
     await prepareHub();
@@ -76,9 +73,7 @@ async function runAll(tally: Tally): Promise<void> {
     await tally.suite(TITLES.conformance, vitestStep("conformance"));
     if (built) await tally.suite(TITLES.faults, vitestStep("faults"));
   };
-  // They need little of what others wait for, and get the CPU time that the two lanes leave.
-  const units = () => tally.suite(TITLES.unit, { ...vitestStep("unit"), niceness: LOW });
-  await Promise.all([processes(), others(), units()]);
+  await Promise.all([processes(), others()]);
 }
 
 /** Runs the tests of a selection, one suite after another. */
