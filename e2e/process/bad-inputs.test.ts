@@ -36,7 +36,7 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   ["work", "jobs come from a hub"],
   [`work --hub ${HUB} --queue a/b`, "a queue's name has"],
   [`work --hub ${HUB} -- true`, "work takes flags only"],
-  ["jobs", "it takes submit, list, show, cancel, retry, queues"],
+  ["jobs", "it takes submit, list, show, cancel, retry, queues, import"],
   ["jobs sbmit", "did you mean submit?"],
   ["jobs list", "it says which hub has the jobs"],
   [`jobs queues --hub ${HUB}`, "it needs an API token"],

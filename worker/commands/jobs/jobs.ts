@@ -27,12 +27,12 @@ interface Action {
 
 const ACTIONS: readonly Action[] = [
   { word: "submit", perform: submit },
-  { word: "import", perform: importJobs },
   { word: "list", perform: list },
   { word: "show", perform: show },
   { word: "cancel", perform: (verb, ids) => change(verb, "cancel", ids) },
   { word: "retry", perform: (verb, ids) => change(verb, "retry", ids) },
   { word: "queues", perform: queues },
+  { word: "import", perform: importJobs },
 ];
 
 async function submit(verb: Verb, operands: readonly string[]): Promise<number> {
