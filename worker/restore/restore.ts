@@ -7,7 +7,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { forNode } from "#protocol/checkpoint/join-pieces.ts";
 import { mayBePickle } from "#protocol/recognition/pickle-files.ts";
 import { fileKeyOf } from "#storage/encryption/checkpoint-key.ts";
-import { giveAttributes, giveToOwner } from "./placement/give-attributes.ts";
+import { giveAttributes, giveBesideToOwner, giveToOwner } from "./placement/give-attributes.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { isThere } from "../base/disk/is-there.ts";
 import { diskFault } from "../base/disk-fault.ts";
@@ -134,12 +134,15 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Progress
       }),
     );
     if (job.signal.aborted) throw new Fault("CANCELLED");
-    if (beside !== null) await splitBeside(places);
     await giveAttributes(
       staging,
       whole,
       command.files == null ? null : new Set(manifest.files.map(({ path }) => path)),
     );
+    if (beside !== null) {
+      await splitBeside(places);
+      await giveBesideToOwner(places.parts, beside.root);
+    }
     await setFolderDates(staging);
     await giveToOwner(staging);
     const fingerprint = await job.beforePlaced(staging, target, layout);

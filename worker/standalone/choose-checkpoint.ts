@@ -133,7 +133,11 @@ export interface CheckpointWish {
 export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Promise<Chosen | null> {
   const { records, record } = choosing;
   const { step, before, name, role } = wish;
-  if (role !== undefined) return soundFirst(choosing, record.checkpoints, (manifest) => roleOf(manifest) === role);
+  if (role !== undefined) {
+    const isWhole = (manifest: StoredManifest) => roleOf(manifest) === role && doubtOf(manifest) === null;
+    const whole = await soundFirst(choosing, record.checkpoints, isWhole);
+    return whole ?? soundFirst(choosing, record.checkpoints, (manifest) => roleOf(manifest) === role);
+  }
   if (name !== undefined) {
     const step = /^checkpoint-(\d{1,12})$/.exec(name)?.[1];
     const own = await firstOf(

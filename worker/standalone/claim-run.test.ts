@@ -104,6 +104,9 @@ test("a doubtful checkpoint and a final model are nothing to go on from, and are
   const choosing = await one.choose();
   expect((await chooseWanted(choosing, { role: "final-model" }))?.listed.step).toBe(30);
   expect((await chooseWanted(choosing, { step: 20 }))?.listed.step).toBe(20);
+  // A doubtful final model is not taken where there is a whole one.
+  storeCheckpoint(bucket, { epoch: 1, step: 40, role: "final-model", doubt: "a shard is missing" });
+  expect((await chooseWanted(await one.choose(), { role: "final-model" }))?.listed.step).toBe(30);
 });
 
 test("one that was found damaged, or that a hub moved to its trash, is passed over", async () => {

@@ -164,7 +164,7 @@ describe("what fires", () => {
     const found = await active();
     expect(found.map(({ text }) => text).toSorted()).toEqual([
       "the disk of the hub has 100 MiB free",
-      "the write-ahead log of the hub's database is 300 MiB long: a program reads hub.db in one transaction that does not end",
+      "the write-ahead log of the hub's database is 300 MiB long: most likely a program reads hub.db in one transaction that does not end",
     ]);
     expect(found[0]).toMatchObject({ kind: "hub-disk", path: "/settings", nodeName: null });
     test.hub.counters.database = { logBytes: 1024, freeBytes: 900 * MIB };

@@ -124,7 +124,7 @@ function hubDisk(hub: Hub, about: { lessFreeBytes: number; moreLogBytes: number 
   const of = (subject: string, text: string): Finding => {
     return { subject, nodeId: null, nodeName: null, run: null, text, since: hub.now() };
   };
-  const log = `the write-ahead log of the hub's database is ${formatBytes(room.logBytes)} long: a program reads hub.db in one transaction that does not end`;
+  const log = `the write-ahead log of the hub's database is ${formatBytes(room.logBytes)} long: most likely a program reads hub.db in one transaction that does not end`;
   return [
     ...(room.freeBytes < about.lessFreeBytes
       ? [of("hub-disk", `the disk of the hub has ${formatBytes(room.freeBytes)} free`)]

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { attributesOf } from "#protocol/checkpoint/file-attributes.ts";
 import { filePath } from "#protocol/base/names.ts";
-import { giveAttributes, giveToOwner } from "./give-attributes.ts";
+import { giveAttributes, giveBesideToOwner, giveToOwner } from "./give-attributes.ts";
 
 let folder: string;
 let staging: string;
@@ -60,3 +60,14 @@ test.runIf(process.getuid?.() === 0)("a folder that is somebody else's already i
   await giveToOwner(staging);
   expect((await stat(join(staging, "a"))).uid).toBe(0);
 });
+
+test.runIf(process.getuid?.() === 0)(
+  "files that go beside the checkpoint get the owner of their place, and the folders in which they wait stay root's",
+  async () => {
+    await chown(folder, 54_321, 54_322);
+    await giveBesideToOwner(staging, folder);
+    const ownerOf = async (name: string) => (await lstat(join(staging, name))).uid;
+    expect([await ownerOf("a"), await ownerOf("sub/c")]).toEqual([54_321, 54_321]);
+    expect([await ownerOf(""), await ownerOf("sub")]).toEqual([0, 0]);
+  },
+);

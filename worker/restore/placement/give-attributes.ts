@@ -43,16 +43,31 @@ export async function giveToOwner(staging: string): Promise<void> {
   await giveFolder(staging, owner).catch(() => undefined);
 }
 
-async function giveFolder(path: string, owner: { uid: number; gid: number }): Promise<void> {
+/**
+ * Does the same for files that go beside the checkpoint, and leaves the folders in which they wait to root: files are renamed out
+ * of these by their paths, which nobody else may replace meanwhile. `place`: the folder whose owner they get. No faults.
+ */
+export async function giveBesideToOwner(parts: string, place: string): Promise<void> {
+  if (process.getuid?.() !== 0) return;
+  const owner = await stat(place).catch(() => null);
+  if (owner === null || (owner.uid === 0 && owner.gid === 0)) return;
+  await giveFolder(parts, owner, "files").catch(() => undefined);
+}
+
+async function giveFolder(
+  path: string,
+  owner: { uid: number; gid: number },
+  what: "all" | "files" = "all",
+): Promise<void> {
   const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     if ((await folder.stat()).uid !== 0) return;
     const inside = `/proc/self/fd/${folder.fd}`;
     for (const entry of await readdir(inside, { withFileTypes: true })) {
-      if (entry.isDirectory()) await giveFolder(join(inside, entry.name), owner);
+      if (entry.isDirectory()) await giveFolder(join(inside, entry.name), owner, what);
       else await lchown(join(inside, entry.name), owner.uid, owner.gid);
     }
-    await folder.chown(owner.uid, owner.gid);
+    if (what === "all") await folder.chown(owner.uid, owner.gid);
   } finally {
     await folder.close();
   }
