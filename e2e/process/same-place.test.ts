@@ -1,6 +1,7 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { execFileSync } from "node:child_process";
 import {
+  chownSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -111,6 +112,23 @@ test("Lightning's files come back as files below their version, with last.ckpt",
     kind: "files",
   });
 });
+
+test.runIf(process.getuid?.() === 0)(
+  "what root restores into a folder of somebody else belongs to them, the pointer beside it too",
+  async () => {
+    const files = { "global_step10/mp_rank_00_model_states.pt": "m10", latest: "global_step10" };
+    await runTo("owned-1", "owned", writer(stage.folderOf("owned-1"), files));
+    const second = stage.folderOf("owned-2");
+    mkdirSync(second, { recursive: true });
+    chownSync(second, 54_321, 54_322);
+    await runTo("owned-2", "owned", PRINT_RESUME);
+    expect(read(second)).toEqual(files);
+    for (const name of ["global_step10", ...Object.keys(files)]) {
+      const { uid, gid } = statSync(join(second, name));
+      expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
+    }
+  },
+);
 
 test.each<{ run: string; files: Record<string, string>; back: Record<string, string>; resume: string }>([
   {
