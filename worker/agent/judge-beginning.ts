@@ -8,8 +8,8 @@ type Parts = Pick<Agent, "beginnings" | "training" | "ledger" | "outbox" | "repo
 /**
  * Compares the checkpoint that a program was given with the first step that it says or writes in this life. A lower step shows
  * that it did not continue from there: the steps between are reported as lost, once, and a person is told. A checkpoint by time
- * is not compared. `shown`: the first
- * step that it said, or the step of a checkpoint that it wrote. Faults: NO_SPACE, WRITE_FAILED.
+ * is not compared. `shown`: the first step that it said, or the step of a checkpoint that it wrote. Faults: NO_SPACE,
+ * WRITE_FAILED.
  */
 export async function judgeBeginning(
   parts: Parts,

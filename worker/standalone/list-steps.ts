@@ -5,8 +5,8 @@ import { newestOf, type Choosing } from "./choose-checkpoint.ts";
 import { abandonedIn, type ListedCheckpoint } from "./run-record.ts";
 
 /**
- * What a step of a run is to its program: the one from which it goes on, a complete one, a final model, or one from which nothing
- * goes on by itself.
+ * State of a checkpoint. The run goes on from the `newest`, and could from each `complete` one; from the others nothing goes on
+ * by itself.
  */
 export type StepState =
   | "newest"

@@ -1,12 +1,13 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { importKelpieInput, type ImportedKelpieJob, type KelpieImport } from "#protocol/jobs/kelpie.ts";
 import { Fault } from "#protocol/faults/fault.ts";
+import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { EXIT, shownName, usage, type Verb } from "../../command-line/verb.ts";
 import { adviseKelpieJobs } from "./check-kelpie-jobs.ts";
 import { personOf, type Ask } from "./ask-as-person.ts";
 import { kelpieOf, readKelpieJob, type KelpieJobRead, type KelpieSource } from "./kelpie-source.ts";
-import { flagged, readText } from "./read-jobs.ts";
+import { flagged, readYamlFile } from "./read-jobs.ts";
 
 /**
  * `tidemark jobs import`: brings jobs of Salad's Kelpie into the hub, as jobs that Kelpie workers take. From a file it submits
@@ -77,17 +78,7 @@ function sumOf({ fresh, known, refused, queues }: Counts): string {
 }
 
 async function readFileOfJobs(verb: Verb, file: string): Promise<KelpieJobRead[]> {
-  const { readYaml } = await import("./read-yaml.ts");
-  const text = await readText(verb, file);
-  let value: unknown;
-  try {
-    value = readYaml(text);
-  } catch (error) {
-    throw usage(
-      file,
-      `it is neither JSON nor YAML: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : ""}`,
-    );
-  }
+  const value = await readYamlFile(verb, file);
   const inside = typeof value === "object" && value !== null && "jobs" in value ? value.jobs : value;
   const jobs: readonly unknown[] = Array.isArray(inside) ? inside : [inside];
   return jobs.map((job, index) => {
@@ -171,19 +162,10 @@ async function move(verb: Verb, { ask, source, jobs, counts }: Moving): Promise<
   }
 }
 
-/** Does something with each job, a few at a time. */
-async function forEachOf<T>(all: readonly T[], work: (one: T) => Promise<void>): Promise<void> {
-  const left = [...all];
-  const lane = async (): Promise<void> => {
-    for (let one = left.pop(); one !== undefined; one = left.pop()) await work(one);
-  };
-  await Promise.all(Array.from({ length: CALLS }, lane));
-}
-
 /** Cancels the jobs at Kelpie. Returns those that a worker there was given. */
 async function cancelThere(source: KelpieSource, imported: readonly KelpieImport[]): Promise<KelpieImport[]> {
   const handedOut: KelpieImport[] = [];
-  await forEachOf(imported, async (one) => {
+  await forEachOf(imported, CALLS, async (one) => {
     await source.cancel(one.kelpieId);
     if ((await source.readCanceled(one.kelpieId)).wasHandedOut) handedOut.push(one);
   });
@@ -210,7 +192,7 @@ async function waitForWorkers(
 /** Returns the ids here of jobs that completed or failed there, also after they were canceled. */
 async function findEnded(source: KelpieSource, handedOut: readonly KelpieImport[]): Promise<string[]> {
   const ended: string[] = [];
-  await forEachOf(handedOut, async ({ kelpieId, id }) => {
+  await forEachOf(handedOut, CALLS, async ({ kelpieId, id }) => {
     if ((await source.readCanceled(kelpieId)).hasEnded && id !== null) ended.push(id);
   });
   return ended;

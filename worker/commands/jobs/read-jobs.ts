@@ -30,23 +30,25 @@ export async function readJobs(verb: Verb, operands: readonly string[]): Promise
     );
   if (first === "--") return check([draftOf(verb.config, { command: second ?? "", arguments: rest })], "the job");
   if (second !== undefined) throw usage(second, "jobs submit takes one file; a command stands after --");
-  const { readYaml } = await import("./read-yaml.ts");
-  const text = await readText(verb, first);
-  let read: unknown;
-  try {
-    read = readYaml(text);
-  } catch (error) {
-    throw usage(
-      first,
-      `it is not YAML: ${error instanceof Error ? (error.message.split("\n")[0] ?? "") : "unreadable"}`,
-    );
-  }
+  const read = await readYamlFile(verb, first);
   const jobs = Array.isArray(read) ? read : [read];
   const queue = flagged(verb.config, "queue")[0];
   return check(
     jobs.map((job: unknown) => (queue !== undefined && isRecord(job) ? { queue, ...job } : job)),
     first,
   );
+}
+
+/** Reads a file in YAML, of which JSON is a part; `-` is stdin. @throws Fault BAD_INPUT, READ_FAILED */
+export async function readYamlFile(verb: Verb, file: string): Promise<unknown> {
+  const { readYaml } = await import("./read-yaml.ts");
+  const text = await readText(verb, file);
+  try {
+    return readYaml(text);
+  } catch (error) {
+    const why = error instanceof Error ? (error.message.split("\n")[0] ?? "") : "unreadable";
+    throw usage(file, `it is not YAML: ${why}`);
+  }
 }
 
 /** Returns the job that the flags describe. @throws Fault BAD_INPUT */
@@ -114,7 +116,7 @@ function assertKnown(
   throw usage(subject, `it has no field ${inside}${unknown}; ${rest}`);
 }
 
-export async function readText(verb: Verb, path: string): Promise<string> {
+async function readText(verb: Verb, path: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {

@@ -37,10 +37,8 @@ export async function giveAttributes(
  * everything goes through the open folder. No faults.
  */
 export async function giveToOwner(staging: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const owner = await stat(dirname(staging)).catch(() => null);
-  if (owner === null || (owner.uid === 0 && owner.gid === 0)) return;
-  await giveFolder(staging, owner).catch(() => undefined);
+  const owner = await otherOwnerOf(dirname(staging));
+  if (owner !== null) await giveFolder(staging, owner, "all").catch(() => undefined);
 }
 
 /**
@@ -48,17 +46,23 @@ export async function giveToOwner(staging: string): Promise<void> {
  * of these by their paths, which nobody else may replace meanwhile. `place`: the folder whose owner they get. No faults.
  */
 export async function giveBesideToOwner(parts: string, place: string): Promise<void> {
-  if (process.getuid?.() !== 0) return;
-  const owner = await stat(place).catch(() => null);
-  if (owner === null || (owner.uid === 0 && owner.gid === 0)) return;
-  await giveFolder(parts, owner, "files").catch(() => undefined);
+  const owner = await otherOwnerOf(place);
+  if (owner !== null) await giveFolder(parts, owner, "files").catch(() => undefined);
 }
 
-async function giveFolder(
-  path: string,
-  owner: { uid: number; gid: number },
-  what: "all" | "files" = "all",
-): Promise<void> {
+interface Owner {
+  uid: number;
+  gid: number;
+}
+
+/** Returns who owns a folder, when this process is root and the owner is not. */
+async function otherOwnerOf(folder: string): Promise<Owner | null> {
+  if (process.getuid?.() !== 0) return null;
+  const owner = await stat(folder).catch(() => null);
+  return owner === null || (owner.uid === 0 && owner.gid === 0) ? null : owner;
+}
+
+async function giveFolder(path: string, owner: Owner, what: "all" | "files"): Promise<void> {
   const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   try {
     if ((await folder.stat()).uid !== 0) return;
