@@ -2,7 +2,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { Case } from "../prove/frameworks/case.ts";
-import { RECORDED } from "../prove/frameworks/cases.ts";
+import { CASES } from "../prove/frameworks/cases.ts";
 import { readFolder } from "../prove/frameworks/folders.ts";
 import { judgeRestored } from "../prove/frameworks/judge.ts";
 import { waitUntilSafe } from "../prove/frameworks/wait-until-safe.ts";
@@ -48,7 +48,7 @@ async function moveToNewNode(one: Case) {
 }
 
 describe.concurrent("what a framework left comes back byte for byte, place for place, on a new node", () => {
-  test.for(RECORDED.map((one) => [one.title, one] as const))("%s", async ([, one], { expect: expectHere }) => {
+  test.for(CASES.map((one) => [one.title, one] as const))("%s", async ([, one], { expect: expectHere }) => {
     const { kept, before, now, code, said } = await moveToNewNode(one);
     expectHere(kept, "what the hub has when the newest is not safe").toBeNull();
     expectHere(code, said).toBe(0);

@@ -25,6 +25,7 @@ export const CASES: readonly Case[] = [
     args: ["best"],
     named: [10],
     pauseAt: 13,
+    pauseBefore: "checkpoint-20",
   },
   {
     ...TRAINER,
@@ -340,23 +341,3 @@ export const CASES: readonly Case[] = [
     older: /^model_(\d+)\.ubj$/,
   },
 ];
-
-/** Cases that share the layout of another one, or that a restore on the same node cannot show. */
-const LEFT_OUT = new Set([
-  "trainer",
-  "trainer-bf16",
-  "trainer-best",
-  "trainer-project",
-  "trainer-limit-1",
-  "trl-sft",
-  "lightning-version-0",
-  "lightning-resume-path",
-  "dcp-async",
-  "orbax",
-  "sb3",
-  "keras-weights",
-  "ultralytics-weights",
-]);
-
-/** Cases whose folders are recorded for the tests without Python: e2e/layouts. */
-export const RECORDED: readonly Case[] = CASES.filter(({ name }) => !LEFT_OUT.has(name));

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { LAYOUTS } from "../../layouts/unpack-layout.ts";
 import type { Case } from "./case.ts";
-import { RECORDED } from "./cases.ts";
+import { CASES } from "./cases.ts";
 import { live } from "./control.ts";
 import { prepareEnvironment } from "./environment.ts";
 import { prepareLife } from "./life.ts";
@@ -34,6 +34,6 @@ async function record(one: Case): Promise<void> {
 export async function recordLayouts(names: readonly string[]): Promise<number> {
   prepareEnvironment();
   mkdirSync(LAYOUTS, { recursive: true });
-  for (const one of RECORDED) if (names.length === 0 || names.includes(one.name)) await record(one);
+  for (const one of CASES) if (names.length === 0 || names.includes(one.name)) await record(one);
   return 0;
 }
