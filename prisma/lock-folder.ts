@@ -1,11 +1,15 @@
 import { PrismaLibSql } from "@prisma/adapter-libsql";
+import { databaseFailure } from "./database-failure.ts";
 
 /**
  * Allows one hub per data folder. The lock is SQLite's own lock on a separate file. The operating system releases it when
  * the holder dies in any way, so no stale lock can remain.
  */
 
-/** Returns a function that releases the lock, or null when another process holds it for longer than `waitMs`. */
+/**
+ * Returns a function that releases the lock, or null when another process holds it for longer than `waitMs`.
+ * @throws Error of SQLite when the file cannot be written, for example on a full disk
+ */
 export async function lockFolder(lockFile: string, waitMs: number): Promise<(() => Promise<void>) | null> {
   const url = `file:${lockFile}`;
   const client = new PrismaLibSql({ url }).createClient({ url });
@@ -16,8 +20,9 @@ export async function lockFolder(lockFile: string, waitMs: number): Promise<(() 
       await client.execute("ROLLBACK");
       client.close();
     };
-  } catch {
+  } catch (error) {
     client.close();
-    return null;
+    if (databaseFailure(error) === "HUB_BUSY") return null;
+    throw error;
   }
 }

@@ -83,6 +83,40 @@ test("a folder is dropped, paused, reloaded, goes on without sending again what 
   await expectSound(page);
 });
 
+test("a file that changed on disk while its upload was paused becomes no object, and it is said", async ({
+  page,
+  stage,
+}) => {
+  await standInPickers(page);
+  await letPagesIn(stage);
+  await openSignedIn(page, stage);
+  await writeFiles(page, { "weights.bin": 64 * MIB });
+  const throttle = { op: "UploadPart", action: { kind: "rate", side: "request", bytesPerSecond: 300_000 } };
+  await armFault(stage.store, throttle);
+  await openUpload(page, stage);
+  const dialog = page.getByRole("dialog");
+  await dialog.getByRole("button", { name: "Choose a folder" }).click();
+  await expect(dialog).toContainText("1 file");
+  await dialog.getByRole("button", { name: "Upload", exact: true }).click();
+  const line = page
+    .getByRole("region", { name: "This browser" })
+    .getByRole("listitem", { name: /^upload of / })
+    .first();
+  const succeeded = async (operation: string) =>
+    (await readCounters(stage.store, operation)).targets.reduce((sum, one) => sum + one.succeeded, 0);
+  await expect.poll(() => succeeded("UploadPart")).toBeGreaterThanOrEqual(2);
+  await line.getByRole("button", { name: "Pause" }).click();
+  await expect(line).toContainText("paused");
+
+  await writeFiles(page, { "weights.bin": 64 * MIB });
+  await clearFaults(stage.store);
+  await line.getByRole("button", { name: "Resume" }).click();
+  await expect(line).toContainText("1 failed");
+  await line.getByText("Files", { exact: true }).click();
+  await expect(page.getByText("The file changed while it was being read.").first()).toBeVisible();
+  expect(await succeeded("CompleteMultipartUpload")).toBe(0);
+});
+
 test("a tab that goes away in the middle is followed by another one, which goes on", async ({
   page,
   stage,

@@ -17,18 +17,28 @@ export const root = {
     {
       situation: "A chosen file changes on disk while it is uploaded",
       outcome: "It becomes no object, and the page says that the file is not the one that was chosen.",
-      test: "app/_browser-transfers/engine/upload-file.test.ts > becomes no object when the file changed meanwhile",
+      test: "e2e/browser/14-browser-transfers.spec.ts > a file that changed on disk while its upload was paused becomes no object, and it is said",
     },
     {
       situation: "A hub with an https address is opened over http, or by another name",
       outcome: "The page says which address is right, with a link: signing in works only there.",
-      test: "server/core/accounts/auth/auth.test.ts > tells where people reach the hub, so that a page that was opened elsewhere can say so",
+      test: "e2e/browser/06-invitation.spec.ts > a hub that was told its address says on a page that was opened elsewhere where signing in works",
     },
     {
       situation: "The disk of the hub fills, and has room again",
       outcome:
         "Every write is refused with a sentence that names the disk, reading goes on, nothing acknowledged is lost, and no restart is needed.",
       test: "server/http/disk-full.test.ts > a full disk is named, refuses no reading, and is left without a restart",
+    },
+    {
+      situation: "A hub starts while its disk is full",
+      outcome: "It names the disk and does not start; with room it starts, and nothing has changed.",
+      test: "e2e/process/hub-full-disk.test.ts > a hub whose disk is full at its start says so, and starts when there is room",
+    },
+    {
+      situation: "Names with terminal escapes in the log of the hub",
+      outcome: "Each line is JSON whose escapes no terminal obeys.",
+      test: "server/platform/log.test.ts > escapes what controls a terminal or reorders its text, and stays readable as JSON",
     },
     {
       situation: "A commit of the hub finds no room",

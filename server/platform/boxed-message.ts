@@ -1,5 +1,7 @@
 import { MigrationRefused } from "#prisma/migrate.ts";
-import { sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import { databaseFailure } from "#prisma/database-failure.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 
 /** Explains to the operator why the hub did not start, with the command that fixes it. */
@@ -27,15 +29,24 @@ function wrap(text: string): string[] {
   return [...lines, line];
 }
 
+/**
+ * Returns the fault that kept the hub or one of its commands from starting. A full disk is told as such, whatever step it
+ * stopped.
+ */
+export function startFault(error: unknown, { op }: { op: string }): Fault {
+  const failure = databaseFailure(error);
+  return failure === null ? toFault(error, { op }) : new Fault(failure, { op, cause: error });
+}
+
 /** Returns the message and the exit code for an error that kept the hub from starting. */
 export function explainStart(error: unknown): { text: string; exitCode: number } {
   const paragraphs: string[][] = [];
   let exitCode = 1;
   if (error instanceof MigrationRefused) paragraphs.push(wrap(error.message), wrap(error.why), wrap(error.fix));
   else {
-    const fault = toFault(error, { op: "start" });
+    const fault = startFault(error, { op: "start" });
     exitCode = FAULTS[fault.code].exit;
-    paragraphs.push(wrap(sentenceOf(fault.toData())));
+    paragraphs.push(wrap(visibleText(sentenceOf(fault.toData()))));
     const command = COMMANDS[fault.code];
     if (command !== undefined) paragraphs.push([`    ${command}`]);
   }

@@ -34,6 +34,13 @@ describe("the log", () => {
     expect(text).toContain("https://s3/b/k?");
   });
 
+  it("escapes what controls a terminal or reorders its text, and stays readable as JSON", () => {
+    const path = "/api/trpc/x\u009b2J\u001b[31m\u202e";
+    const text = logged((log) => log.info({ path }, "a call"));
+    expect(text).toMatch(/^[\x20-\x7e]+\n$/);
+    expect(JSON.parse(text)).toMatchObject({ path, msg: "a call" });
+  });
+
   it("keeps the values of a refused database call out", async () => {
     const { db, close } = await openDatabase(":memory:");
     const person = { id: "one", email: "planted@example.com", role: "admin", passwordHash: "planted" };

@@ -1,4 +1,5 @@
 import pino, { type DestinationStream, type Logger } from "pino";
+import { visibleLines } from "#protocol/base/visible-text.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { HubSettings } from "./env.ts";
 
@@ -66,6 +67,8 @@ export function createLog(level: HubSettings["logLevel"], destination?: Destinat
       timestamp: pino.stdTimeFunctions.isoTime,
       redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]), censor: "[removed]" },
       serializers: { error: loggedError },
+      // JSON leaves characters above 0x7e as they are; some of them control a terminal or reorder its text.
+      hooks: { streamWrite: visibleLines },
     },
     destination ?? pino.destination({ fd: 2, sync: true }),
   );

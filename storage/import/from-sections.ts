@@ -45,6 +45,7 @@ function s3Remote(section: Section): ReadStore {
     region: textOf(section, "region"),
     accessKeyId: textOf(section, "access_key_id"),
     secretAccessKey: textOf(section, "secret_access_key"),
+    isSecretLiteral: true,
     sessionToken: textOf(section, "session_token"),
     addressing: style === null ? null : isOn(style) ? "path" : "virtual-host",
     problems,
@@ -58,6 +59,7 @@ function b2Remote(section: Section): ReadStore {
     endpoint: textOf(section, "s3_endpoint"),
     accessKeyId: textOf(section, "account"),
     secretAccessKey: textOf(section, "key"),
+    isSecretLiteral: true,
     problems: [
       "rclone's b2 does not say the region: take the endpoint from the bucket's page, s3.REGION.backblazeb2.com",
     ],

@@ -49,14 +49,18 @@ const REFERENCE = /^(?:\$\{?[A-Z][A-Z0-9_]*\}?|\$\(.*)$/;
 const isStandInFor = (key: string): boolean => PLACEHOLDER.test(key) || REFERENCE.test(key);
 
 function credentialOf(read: ReadStore, problems: string[]): CredentialDraft | null {
-  const { accessKeyId, secretAccessKey } = read;
+  const { accessKeyId, secretAccessKey, isSecretLiteral } = read;
   if (accessKeyId === null && secretAccessKey === null) {
     problems.push("it has no key: type one");
     return null;
   }
-  const isStandIn = isStandInFor(accessKeyId ?? "") || isStandInFor(secretAccessKey ?? "");
+  const isStandIn =
+    isStandInFor(accessKeyId ?? "") ||
+    (isSecretLiteral ? PLACEHOLDER.test(secretAccessKey ?? "") : isStandInFor(secretAccessKey ?? ""));
   const parsed = credentialDraft.safeParse({ accessKeyId, secretAccessKey });
-  const isWhole = parsed.success && /^[\x21-\x7e]+$/.test(parsed.data.accessKeyId + parsed.data.secretAccessKey);
+  const secretForm = isSecretLiteral ? /^[\x20-\x7e]+$/ : /^[\x21-\x7e]+$/;
+  const isWhole =
+    parsed.success && /^[\x21-\x7e]+$/.test(parsed.data.accessKeyId) && secretForm.test(parsed.data.secretAccessKey);
   if (isStandIn || !isWhole) {
     problems.push(isStandIn ? "its key is a stand-in: type the real one" : "its key is not whole: type it");
     return null;

@@ -12,6 +12,8 @@ export interface ReadStore {
   prefix: string;
   accessKeyId: string | null;
   secretAccessKey: string | null;
+  /** Whether every character of the secret is part of it, as in rclone.conf. A shell would replace `$NAME`. */
+  isSecretLiteral: boolean;
   sessionToken: string | null;
   /** R2 account id, which is part of the endpoint. */
   account: string | null;
@@ -29,6 +31,7 @@ export const emptyStore = (from: string): ReadStore => ({
   prefix: "",
   accessKeyId: null,
   secretAccessKey: null,
+  isSecretLiteral: false,
   sessionToken: null,
   account: null,
   addressing: null,

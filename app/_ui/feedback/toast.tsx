@@ -3,6 +3,7 @@ import { useSyncExternalStore } from "react";
 import { X } from "lucide-react";
 import { Button, IconButton } from "../controls/button.tsx";
 import { Mark, type Tone } from "../indicators/mark.tsx";
+import { visibleText } from "../text/visible-text.ts";
 
 interface Note {
   id: number;
@@ -55,7 +56,7 @@ export function Toasts() {
           className="pointer-events-auto flex max-w-[440px] items-center gap-3 rounded-2 border border-line bg-panel py-1.5 pr-1.5 pl-4 shadow-lift"
         >
           <Mark tone={note.tone} />
-          <span className="min-w-0">{note.text}</span>
+          <span className="min-w-0">{visibleText(note.text)}</span>
           {note.undo !== null && (
             <Button
               size="small"

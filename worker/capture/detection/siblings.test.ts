@@ -26,6 +26,13 @@ test("the steps that Orbax compares by their metrics are siblings, and nothing e
   expect(await siblings("7")).toEqual([]);
 });
 
+test("a step whose metric is no number, as Python writes it, is a sibling too", async () => {
+  await write("5/metrics/metrics", '{"loss": 0.5, "accuracy": Infinity}');
+  await write("20/metrics/metrics", '{"loss": NaN}');
+  expect(await siblings("20")).toEqual(["5"]);
+  expect(await siblings("5")).toEqual(["20"]);
+});
+
 test("of more than are kept, the extremes of each metric stay, whichever direction is the better one", () => {
   const steps = Array.from({ length: 100 }, (_, at) => ({
     number: at,

@@ -2,6 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import * as z from "zod";
 import { sequenceOf } from "#protocol/recognition/checkpoint-evidence.ts";
+import { parseJson } from "#storage/inspect/parse-json.ts";
 import { MOST_SIBLINGS } from "#protocol/checkpoint/place.ts";
 import type { Candidate } from "./find.ts";
 
@@ -45,7 +46,7 @@ async function readMetrics(folder: string): Promise<Record<string, number> | nul
   try {
     const stats = await stat(file);
     if (!stats.isFile() || stats.size > MOST_BYTES) return null;
-    const found = metricsFile.safeParse(JSON.parse(await readFile(file, "utf8")));
+    const found = metricsFile.safeParse(parseJson(await readFile(file)));
     if (!found.success) return null;
     return Object.fromEntries(
       Object.entries(found.data).flatMap(([name, value]) => (typeof value === "number" ? [[name, value]] : [])),

@@ -2,8 +2,9 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { MigrationRefused } from "#prisma/migrate.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
-import { toFault } from "#protocol/faults/fault.ts";
+import { visibleLines, visibleText } from "#protocol/base/visible-text.ts";
 import { PASSWORD_COST } from "#server/core/accounts/auth/password.ts";
+import { startFault } from "#server/platform/boxed-message.ts";
 import { readCommand } from "./read-command.ts";
 import { runHubCommand } from "./run-command.ts";
 
@@ -35,13 +36,15 @@ try {
   const isJson = invocation.switches.has("json") && !invocation.isHelp;
   // A pipe takes 64 KiB at once; what waits behind them would be lost at the exit.
   process.stdout.on("error", () => process.exit(exitCode));
-  process.stdout.write(`${isJson ? JSON.stringify(result) : text}\n`, () => process.exit(exitCode));
+  process.stdout.write(`${isJson ? visibleText(JSON.stringify(result)) : visibleLines(text)}\n`, () =>
+    process.exit(exitCode),
+  );
 } catch (error) {
   if (error instanceof MigrationRefused) {
     process.stderr.write(`${error.message} ${error.why} ${error.fix}\n`);
     process.exit(1);
   }
-  const fault = toFault(error, { op: "hub" });
-  process.stderr.write(`${fault.message}\n`);
+  const fault = startFault(error, { op: "hub" });
+  process.stderr.write(`${visibleLines(fault.message)}\n`);
   process.exit(FAULTS[fault.code].exit);
 }
