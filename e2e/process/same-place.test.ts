@@ -2,6 +2,7 @@ import type { S3Client } from "@aws-sdk/client-s3";
 import { execFileSync } from "node:child_process";
 import {
   chownSync,
+  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -113,22 +114,60 @@ test("Lightning's files come back as files below their version, with last.ckpt",
   });
 });
 
-test.runIf(process.getuid?.() === 0)(
-  "what root restores into a folder of somebody else belongs to them, the pointer beside it too",
+const isRoot = process.getuid?.() === 0;
+/** A folder of another user that a node watches. */
+function folderOfOther(node: string): string {
+  const folder = stage.folderOf(node);
+  mkdirSync(folder, { recursive: true });
+  chownSync(folder, 54_321, 54_322);
+  return folder;
+}
+
+test.runIf(isRoot)(
+  "what root restores into a folder of somebody else belongs to them: folders above it, pointers, settings and links too",
   async () => {
     const files = { "global_step10/mp_rank_00_model_states.pt": "m10", latest: "global_step10" };
     await runTo("owned-1", "owned", writer(stage.folderOf("owned-1"), files));
-    const second = stage.folderOf("owned-2");
-    mkdirSync(second, { recursive: true });
-    chownSync(second, 54_321, 54_322);
-    await runTo("owned-2", "owned", PRINT_RESUME);
-    expect(read(second)).toEqual(files);
-    for (const name of ["global_step10", ...Object.keys(files)]) {
-      const { uid, gid } = statSync(join(second, name));
-      expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
+    const logs = {
+      "logs/version_0/.hydra/config.yaml": "c",
+      "logs/version_0/hparams.yaml": "lr: 1",
+      "logs/version_0/checkpoints/epoch=0-step=4.ckpt": "c4",
+      "logs/version_0/checkpoints/last.ckpt": "-> epoch=0-step=4.ckpt",
+    };
+    await runTo("nested-1", "nested", writer(stage.folderOf("nested-1"), logs));
+    for (const [run, all] of Object.entries({ owned: files, nested: logs })) {
+      const second = folderOfOther(`${run}-2`);
+      await runTo(`${run}-2`, run, PRINT_RESUME);
+      expect(read(second)).toEqual(all);
+      for (const name of readdirSync(second, { recursive: true, encoding: "utf8" })) {
+        const { uid, gid } = lstatSync(join(second, name));
+        expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
+      }
     }
+    // The folder that the restore made has the time of the checkpoint.
+    const [made, file] = ["", "/epoch=0-step=4.ckpt"].map((name) =>
+      Math.floor(statSync(join(stage.folderOf("nested-2"), `logs/version_0/checkpoints${name}`)).mtimeMs),
+    );
+    expect(made).toBe(file);
   },
 );
+
+test.runIf(isRoot)("where root may not change owners, the restore goes on and says so once", async () => {
+  const files = { "a/epoch=0-step=4.ckpt": "c4", "a/hparams.yaml": "lr: 1" };
+  await runTo("refused-1", "refused", writer(stage.folderOf("refused-1"), files));
+  const second = folderOfOther("refused-2");
+  const worker = await stage.startNode({
+    name: "refused-2",
+    run: "refused",
+    program: PRINT_RESUME,
+    under: ["setpriv", "--bounding-set", "-chown", "--inh-caps", "-chown"],
+  });
+  expect((await worker.exited).code, said(worker)).toBe(0);
+  expect(read(second)).toEqual(files);
+  expect(worker.lines.filter((line) => line.includes("cannot be given to user"))).toEqual([
+    `Restored files cannot be given to user 54321, the owner of their folder: the system refused it for ${join(second, "a")} (EPERM). Their content is whole. Start the worker as that user, or change the owner with chown, where the program has to change or remove them.`,
+  ]);
+});
 
 test.each<{ run: string; files: Record<string, string>; back: Record<string, string>; resume: string }>([
   {
