@@ -22,7 +22,10 @@ import { listObjects } from "#storage/s3/listing.ts";
 import { deleteObject, getObjectText, putObjectText } from "#storage/s3/objects.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
+import { runOnce } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";
+import { testedWorker } from "../stage/start-worker.ts";
+import { waitUntil } from "../stage/wait-until.ts";
 
 /** A checkpoint comes back under its own name at its own place, whatever its framework calls it and wherever it lay. */
 let stage: Stage;
@@ -151,6 +154,40 @@ test.runIf(isRoot)(
     expect(made).toBe(file);
   },
 );
+
+test.runIf(isRoot)("so does what the hub, or a person on the node, orders root to restore", async () => {
+  await runTo("ordered-1", "ordered", writer(stage.folderOf("ordered-1"), { "step_10/model.pt": "m" }));
+  const worker = await stage.startNode({ name: "ordered-1", run: "ordered" });
+  const apart = folderOfOther("ordered-apart");
+  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("ordered") });
+  const isThere = ({ name, state }: { name: string; state: string }) => name === "ordered-1" && state === "online";
+  const nodeId = await waitUntil(
+    "the node is there",
+    async () => (await stage.client.nodes.list.query()).find(isThere)?.id,
+  );
+  const { transferId } = await stage.client.restores.create.mutate({
+    requestId: crypto.randomUUID(),
+    checkpointId: checkpoints[0]?.id ?? "",
+    nodeId,
+    targetPath: join(apart, "by-hub/a/step_10"),
+  });
+  await waitUntil("the hub's restore is done", async () => {
+    const filter = { nodeId: null, run: null, states: [], cursor: null, limit: 50 };
+    const { rows } = await stage.client.transfers.list.query(filter);
+    return rows.some(({ id, state }) => id === transferId && state === "done");
+  });
+  const state = join(stage.dir, "nodes", "ordered-1", "state");
+  const args = ["restore", "ordered", join(apart, "by-hand/a/step_10"), "--state", state];
+  const { code, stderr } = await runOnce(testedWorker(), args);
+  expect(code, stderr + said(worker)).toBe(0);
+  const names = readdirSync(apart, { recursive: true, encoding: "utf8" });
+  expect(names).toHaveLength(8);
+  for (const name of names) {
+    const { uid, gid } = lstatSync(join(apart, name));
+    expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
+  }
+  await worker.stop();
+});
 
 test.runIf(isRoot)("where root may not change owners, the restore goes on and says so once", async () => {
   const files = { "a/epoch=0-step=4.ckpt": "c4", "a/hparams.yaml": "lr: 1" };
