@@ -93,8 +93,55 @@ export const root = {
     },
     {
       situation: "The worker is root and restores into a folder of another user.",
-      outcome: "What is restored belongs to the owner and group of that folder.",
-      test: "worker/restore/placement/give-attributes.test.ts > what root restores belongs to the owner of the folder above, links themselves too",
+      outcome:
+        "Files, folders and links that it makes, also above and beside the checkpoint, belong to the owner and group of the nearest folder that was there.",
+      test: "e2e/process/same-place.test.ts > what root restores into a folder of somebody else belongs to them: folders above it, pointers, settings and links too",
+    },
+    {
+      situation:
+        "Root may not change owners there: NFS with root_squash, a user namespace, a container without CAP_CHOWN.",
+      outcome: "The restore goes on, and one sentence names the path and what to do.",
+      test: "e2e/process/same-place.test.ts > where root may not change owners, the restore goes on and says so once",
+    },
+    {
+      situation: "A restore makes folders above the checkpoint (logs/version_0/checkpoints).",
+      outcome: "They have the time of the checkpoint. Folders that were there keep theirs.",
+      test: "worker/restore/restore-attributes.test.ts > a restore gives modes, dates and owner, also to the folders that it makes above the checkpoint",
+    },
+    {
+      situation: "A restore is killed in the middle, or just before the checkpoint gets its name, and is continued.",
+      outcome: "Modes, times and owner are the same as without the kill, also where files may not be written.",
+      test: "worker/restore/restore-attributes.test.ts > a restore that was stopped in the middle and one that was stopped before the rename end with the same",
+    },
+    {
+      situation: "Other users of the machine look into a checkpoint with private files while it is restored.",
+      outcome: "Nobody else may enter its folder before its files have their modes.",
+      test: "worker/restore/restore-attributes.test.ts > a restore that was stopped in the middle and one that was stopped before the rename end with the same",
+    },
+    {
+      situation: "The target of a restore lies below a file, a link to nowhere, or a folder that may not be entered.",
+      outcome: "One sentence names what is in the way; it is no internal error.",
+      test: "worker/restore/restore.test.ts > a target below a file or a link to nowhere is refused by the name of what is in the way",
+    },
+    {
+      situation: "Only some files, or single tensors, of a checkpoint are restored.",
+      outcome: "What is written has the same modes, times and owner as in a whole restore.",
+      test: "worker/restore/restore-attributes.test.ts > a restore of chosen files, and one of chosen tensors, give what they write the same",
+    },
+    {
+      situation: "The folder that a restore replaces has folders without the right to write (mode 0555).",
+      outcome: "It is removed when the bucket holds its content, as any other.",
+      test: "worker/base/disk/change-disk.test.ts > folders that may not be written are removed with what is in them",
+    },
+    {
+      situation: "The folder that a restore replaces belongs to another user and cannot be removed.",
+      outcome: "The restored one is in place; the other stays as .set-aside-<name>, and that is said with the error.",
+      test: "worker/restore/placement/layout.test.ts > a replaced folder of another user that cannot be removed is kept aside, and the new one is in place",
+    },
+    {
+      situation: "Settings beside a checkpoint have other modes than its files: a private config.yaml.",
+      outcome: "They are restored with their own modes.",
+      test: "worker/capture/detection/beside.test.ts > what lies beside a checkpoint has modes of its own, also a pointer that is written anew",
     },
   ],
 } satisfies Root;

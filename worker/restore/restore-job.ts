@@ -6,6 +6,7 @@ import type { Command } from "#protocol/wire/commands.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import type { Layout } from "./placement/layout.ts";
+import type { OnRefused } from "./placement/owner.ts";
 import type { Replaced } from "./placement/put-in-place.ts";
 import type { AskedDisk, Impossible } from "./placement/safe-place.ts";
 
@@ -38,6 +39,8 @@ export interface RestoreJob {
   onLeftOut?(files: readonly Impossible[]): void;
   /** Rank of the node, among those that wrote pieces, that it is for; left out: all pieces are restored. */
   member?: GroupMember;
+  /** Called with an owner or modes that the disk does not accept. */
+  onRefused?: OnRefused;
   /** Called with the facts of the manifest. */
   onOrigin?(origin: Origin): void;
   /** Called before anything is written. Faults: those of `assertPlace`. */

@@ -78,6 +78,20 @@ test("stopped in the middle nothing has the final name, and the next try fetches
   expect((await readFile(join(target, "deep/model.safetensors"))).equals(model)).toBe(true);
 });
 
+test("a target below a file or a link to nowhere is refused by the name of what is in the way", async () => {
+  await writeFile(join(folder, "file"), "");
+  await symlink(join(folder, "nowhere"), join(folder, "link"));
+  for (const [name, inTheWay] of Object.entries({
+    "file/out/checkpoint-500": "file/out",
+    "link/checkpoint-500": "link",
+  }))
+    await expect(restore(store.engine(), jobOf({ targetPath: join(folder, name) }))).rejects.toMatchObject({
+      code: "FOLDER_UNWRITABLE",
+      context: { subject: join(folder, inTheWay) },
+    });
+  expect((await readdir(folder)).toSorted()).toEqual(["file", "journals", "link"]);
+});
+
 test("an existing folder stays as it is until the new one is verified, and stays when it fails", async () => {
   await mkdir(target, { recursive: true });
   await writeFile(join(target, "old.txt"), "old");

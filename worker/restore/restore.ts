@@ -1,13 +1,13 @@
 import type { Origin, RestoreCommand, RestoreJob } from "./restore-job.ts";
-import { access, constants, mkdir } from "node:fs/promises";
+import { access, constants } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
-import { Fault } from "#protocol/faults/fault.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { forNode } from "#protocol/checkpoint/join-pieces.ts";
 import { mayBePickle } from "#protocol/recognition/pickle-files.ts";
 import { fileKeyOf } from "#storage/encryption/checkpoint-key.ts";
-import { giveAttributes, giveBesideToOwner, giveToOwner } from "./placement/give-attributes.ts";
+import { dateOf, giveDatesAndOwner, giveModes } from "./placement/give-attributes.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { isThere } from "../base/disk/is-there.ts";
 import { diskFault } from "../base/disk-fault.ts";
@@ -23,14 +23,8 @@ import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
 import { besideAt, layoutOf, ownFiles } from "./placement/layout.ts";
 import { putBeside, splitBeside } from "./placement/put-beside.ts";
-import {
-  clearPlaces,
-  mendPlaces,
-  placesOf,
-  putFilesInPlace,
-  putInPlace,
-  setFolderDates,
-} from "./placement/put-in-place.ts";
+import { openMadeFolders, type MadeFolders } from "./placement/make-folders.ts";
+import { clearPlaces, mendPlaces, placesOf, putFilesInPlace, putInPlace } from "./placement/put-in-place.ts";
 import { setDate } from "../base/disk/set-date.ts";
 import { readCheckpoint } from "./read-checkpoint.ts";
 import { restorePacked, splitFiles, type SplitFiles } from "./restore-packed.ts";
@@ -58,6 +52,8 @@ function originOf(whole: StoredManifest, { files, tensors }: RestoreCommand): Or
 
 const journalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
   join(job.journals, `${job.command.transferId}.jsonl`);
+const foldersJournalOf = (job: Pick<RestoreJob, "journals" | "command">): string =>
+  join(job.journals, `${job.command.transferId}.folders.jsonl`);
 
 /**
  * Restores a checkpoint to a folder: complete and verified byte for byte against its manifest, in one rename, or not at all. A
@@ -80,12 +76,13 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Progress
   );
   const whole = isAdopted(read) ? read : forNode(read, job.member ?? null);
   job.onOrigin?.(originOf(whole, command));
+  const folders = await openMadeFolders(foldersJournalOf(job), job.onRefused);
   if (command.tensors != null) {
-    await prepareFolder(target);
-    return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job) });
+    await prepareFolder(target, folders);
+    return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job), folders });
   }
   const wanted = chooseFiles(whole, command.isAlone === true ? await filesMissing(whole, target) : command.files);
-  await prepareFolder(target);
+  await prepareFolder(target, folders);
   const chosen = await leaveOut(job, wanted, dirname(target));
   const beside = command.files == null && command.isAlone !== true ? besideAt(whole, target) : null;
   const manifest = beside === null ? withoutBeside(chosen) : chosen;
@@ -134,28 +131,27 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Progress
       }),
     );
     if (job.signal.aborted) throw new Fault("CANCELLED");
-    await giveAttributes(
-      staging,
-      whole,
-      command.files == null ? null : new Set(manifest.files.map(({ path }) => path)),
-    );
-    if (beside !== null) {
-      await splitBeside(places);
-      await giveBesideToOwner(places.parts, beside.root);
-    }
-    await setFolderDates(staging);
-    await giveToOwner(staging);
+    const { onRefused } = job;
+    const isAll = command.files == null;
+    await giveModes(staging, whole, {
+      paths: isAll ? null : new Set(manifest.files.map(({ path }) => path)),
+      onRefused,
+    });
+    if (beside !== null) await splitBeside(places, beside, onRefused);
+    await giveDatesAndOwner(staging, { dateMs: dateOf(whole), onRefused });
     const fingerprint = await job.beforePlaced(staging, target, layout);
     const { transferId } = command;
     if (layout.kind === "folder") await putInPlace(places, job.replaced);
     else await putFilesInPlace(places, { names: layout.names, transferId }, job.replaced);
     if (fingerprint !== undefined)
       await job.afterPlaced?.(target, layout, { checkpointId: command.checkpointId, fingerprint });
-    if (beside !== null) await putBeside(places, beside, { transferId, replaced: job.replaced });
+    if (beside !== null) await putBeside(places, beside, { transferId, replaced: job.replaced, folders });
+    await folders.setDates(dateOf(whole));
   } catch (error) {
     await memory.close();
     throw error;
   }
+  await folders.forget();
   await memory.remove();
   await tellSums(
     job,
@@ -214,14 +210,18 @@ async function bothEnd(...works: Promise<void>[]): Promise<void> {
 export async function clearRestore(job: Pick<RestoreJob, "journals" | "command" | "replaced">): Promise<void> {
   await clearPlaces(placesOf(readTarget(job.command.targetPath), job.command.transferId), job.replaced);
   await removeOwned("journal", journalOf(job));
+  await removeOwned("journal", foldersJournalOf(job));
 }
 
-async function prepareFolder(target: string): Promise<void> {
+/** Makes the folder of the target. Faults: FOLDER_UNWRITABLE, NO_SPACE. */
+async function prepareFolder(target: string, folders: MadeFolders): Promise<void> {
   const parent = dirname(target);
   try {
-    await mkdir(parent, { recursive: true });
+    await folders.makeAll(parent);
     await access(parent, constants.W_OK | constants.X_OK);
   } catch (error) {
+    const inTheWay = isFault(error) && error.code === "HOSTILE_NAME" ? error.context : null;
+    if (inTheWay !== null) throw new Fault("FOLDER_UNWRITABLE", inTheWay);
     throw diskFault(error, { op: "restore", subject: parent, otherwise: "FOLDER_UNWRITABLE" });
   }
 }

@@ -52,6 +52,7 @@ export interface RestorerParts {
   beforePlaced: RestoreJob["beforePlaced"];
   afterPlaced?: RestoreJob["afterPlaced"];
   replaced: Replaced;
+  onRefused?: RestoreJob["onRefused"];
   /** Checks where the hub may place a checkpoint. Faults: those of `assertPlace`. */
   mayPlace?(target: string): Promise<void>;
   /** Returns whether restores that the hub requested for the run are held. */
@@ -114,6 +115,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
         beforePlaced,
         ...(parts.afterPlaced !== undefined && { afterPlaced: parts.afterPlaced }),
         replaced,
+        ...(parts.onRefused !== undefined && { onRefused: parts.onRefused }),
         ...(isOwn(command) && parts.member != null && { member: parts.member }),
         onOrigin: (origin) => void origins.set(command.id, origin),
         onDamage: (report) => {

@@ -55,6 +55,7 @@ export function assembleRestorer(pieces: RestorePieces): Restorer {
       isStored: (path, fingerprint) => isStoredNow(stored, path, fingerprint),
       onKept: reporter.keptReplaced,
     },
+    onRefused: reporter.attributesRefused,
     mayPlace: (target) => assertPlace(target, places),
     isHeld: stand.isDownHeld,
     onStart: reporter.restoreStarted,

@@ -4,6 +4,7 @@ import { damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
 import { sentenceOf, type Fault, type FaultData } from "#protocol/faults/fault.ts";
 import type { TransferState } from "#protocol/wire/transfer.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
+import type { Refused } from "../../restore/placement/owner.ts";
 import type { RestoreCommand } from "../../restore/restore-job.ts";
 import type { CheckCommand } from "../../verification/checker-parts.ts";
 import { checkpointName } from "./checkpoint-name.ts";
@@ -16,8 +17,10 @@ export interface RestoreMessages {
   foreignPickles(command: RestoreCommand, about: { node: string; pickles: number }): void;
   /** Says that the newest checkpoint is damaged and an earlier one is restored. */
   fallingBack(about: { run: string; step: number; from: number; why: string }): void;
-  /** Says that a restore kept what it replaced, because the bucket does not hold the same bytes. */
-  keptReplaced(place: string): void;
+  /** Says that a restore kept what it replaced: the bucket does not hold the same bytes, or the disk refused to remove it. */
+  keptReplaced(place: string, refused?: string): void;
+  /** Says once that restored files do not have the owner or the modes that they should have. */
+  attributesRefused(refused: Refused): void;
   /** Says that a further checkpoint is back: the state of the newest one names it, or it is kept. */
   restoredToo(about: { run: string; step: number; path: string; why: "named" | "kept" }): void;
   /** Says that not all kept checkpoints fit on the disk. `left`: how many stay in the bucket; `step`: the newest of them. */
@@ -62,11 +65,15 @@ export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
       step,
       from,
     }),
-  keptReplaced: (place) =>
-    terminal.say(
-      `Kept what was there before the restore as ${place}: it is not in the bucket. Remove it when you do not need it.`,
-      { type: "kept-replaced", place },
-    ),
+  keptReplaced: (place, refused) => {
+    const why = refused === undefined ? "it is not in the bucket" : `the disk refused to remove it (${refused})`;
+    terminal.say(`Kept what was there before the restore as ${place}: ${why}. Remove it when you do not need it.`, {
+      type: "kept-replaced",
+      place,
+      refused: refused ?? null,
+    });
+  },
+  attributesRefused: createRefusedMessage(terminal),
   restoredToo: ({ run, step, path, why }) =>
     terminal.say(`Restored ${path} too: ${why === "named" ? `the state of ${run} names it` : "it is kept"}.`, {
       type: "restored-named",
@@ -104,3 +111,21 @@ export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
     else terminal.say(text, { type: "drill-ended", ...about });
   },
 });
+
+const WORDS: Readonly<Record<string, string>> = { EINVAL: "EINVAL: this container does not know that user" };
+
+/** Each sentence is said for the first path alone: a disk that refuses one refuses them all. */
+function createRefusedMessage(terminal: Terminal): RestoreMessages["attributesRefused"] {
+  const said = new Set<string>();
+  return ({ what, path, code, owner }) => {
+    const name = `${what} ${owner?.uid ?? ""}`;
+    if (said.has(name)) return;
+    said.add(name);
+    const place = visibleText(path);
+    const text =
+      owner === null
+        ? `The disk of ${place} does not take the modes of restored files (${code}). Their content is whole; set the modes by hand where a program needs them.`
+        : `Restored files cannot be given to user ${owner.uid}, the owner of their folder: the system refused it for ${place} (${WORDS[code] ?? code}). Their content is whole. Start the worker as that user, or change the owner with chown, where the program has to change or remove them.`;
+    terminal.say(text, { type: "attributes-refused", what, path, code, uid: owner?.uid ?? null });
+  };
+}

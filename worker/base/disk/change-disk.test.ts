@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { OTHER_USER, runAsOtherUser } from "../../testing/as-other-user.ts";
 import { removeOwned, removeOwnedNow, renameOwned, renameOwnedNow, unlinkOwned } from "./change-disk.ts";
 import { OWNED_PATHS, type Owned } from "./owned-paths.ts";
 
@@ -70,5 +71,17 @@ test("what is Tidemark's is removed with all that is in it, and may be gone alre
   await mkdir(join(path, "deep"), { recursive: true });
   await removeOwned("restore-part", path);
   await removeOwned("restore-part", path);
+  expect(await readdir(folder)).toEqual([]);
+});
+
+test("folders that may not be written are removed with what is in them", async () => {
+  const path = join(folder, ".set-aside-checkpoint-5");
+  const all = ["", "experts", "experts/none"].map((name) => join(path, name));
+  await mkdir(join(path, "experts/none"), { recursive: true });
+  await writeFile(join(path, "experts/model.bin"), "weights");
+  for (const each of [folder, ...all]) if (process.getuid?.() === 0) await chown(each, OTHER_USER, OTHER_USER);
+  for (const each of all) await chmod(each, 0o555);
+  runAsOtherUser(`const { removeOwned } = await import(${JSON.stringify(join(import.meta.dirname, "change-disk.ts"))});
+    await removeOwned("set-aside", ${JSON.stringify(path)});`);
   expect(await readdir(folder)).toEqual([]);
 });

@@ -1,6 +1,8 @@
 import { renameSync, rmSync, unlinkSync } from "node:fs";
-import { rename, rm, rmdir, unlink } from "node:fs/promises";
+import { chmod, lstat, readdir, rename, rm, rmdir, unlink } from "node:fs/promises";
+import { join } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
+import { codeOf } from "../disk-fault.ts";
 import { OWNED_PATHS, type Owned } from "./owned-paths.ts";
 
 /**
@@ -14,10 +16,27 @@ function assertOwned(owned: Owned, ...paths: readonly string[]): void {
   throw new Fault("INTERNAL", { op: "remove", subject: paths.join(" -> "), detail: `it is no ${owned} of Tidemark` });
 }
 
-/** Removes a file or a folder with all that is in it; one that is not there is no error. Faults: INTERNAL; errors of the disk. */
+/**
+ * Removes a file or a folder with all that is in it, folders without the right to write too; one that is not there is no error.
+ * Faults: INTERNAL; errors of the disk.
+ */
 export async function removeOwned(owned: Exclude<Owned, "asked">, path: string): Promise<void> {
   assertOwned(owned, path);
-  await rm(path, { recursive: true, force: true });
+  const remove = () => rm(path, { recursive: true, force: true });
+  await remove().catch(async (error: unknown) => {
+    if (codeOf(error) !== "EACCES") throw error;
+    await makeRemovable(path);
+    await remove();
+  });
+}
+
+/** Gives the owner every right to a folder and those in it; nothing is removed from a folder that may not be written. */
+async function makeRemovable(path: string): Promise<void> {
+  const stats = await lstat(path);
+  if (!stats.isDirectory()) return;
+  await chmod(path, stats.mode | 0o700);
+  for (const entry of await readdir(path, { withFileTypes: true }))
+    if (entry.isDirectory()) await makeRemovable(join(path, entry.name));
 }
 
 /** Does the same synchronously. */

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -50,6 +50,17 @@ test("a pointer that names the checkpoint already keeps its own time and bytes",
   await write("latest", "global_step20\n");
   const { files } = await findBeside(folder, folderCandidate("global_step20", 20), join(folder, "..", "scratch"));
   expect(files.map(({ path }) => path)).toEqual([join(folder, "latest")]);
+});
+
+test("what lies beside a checkpoint has modes of its own, also a pointer that is written anew", async () => {
+  await write("global_step20/model.pt");
+  await write("latest", "global_step40");
+  await write("config.yaml");
+  await chmod(join(folder, "latest"), 0o664);
+  await chmod(join(folder, "config.yaml"), 0o600);
+  const { files } = await findBeside(folder, folderCandidate("global_step20", 20), join(folder, "..", "scratch"));
+  const modes = Object.fromEntries(files.map(({ relative, mode }) => [relative, mode]));
+  expect(modes).toEqual({ ".tidemark-beside/latest": 0o664, ".tidemark-beside/config.yaml": 0o600 });
 });
 
 test("settings of every folder up to the watched one are kept, with Hydra's; logs, weights and large files are not", async () => {

@@ -134,11 +134,14 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
     }
     const stats = await lstat(source, { bigint: true });
     if (!stats.isFile()) return null;
+    // A rewritten pointer has the mode of the one in the folder.
+    const { mode } = source === at ? stats : await lstat(at, { bigint: true });
     const file = {
       relative: inside,
       path: source,
       identity: identityOf(stats),
       mtimeMs: Math.max(0, Number(stats.mtimeMs)),
+      mode: Number(mode) & 0o777,
     };
     return {
       rank: isPointerName(name) ? 0 : 1,

@@ -1,10 +1,11 @@
-import { chown, lstat, mkdir, mkdtemp, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chown, lstat, mkdir, mkdtemp, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { attributesOf } from "#protocol/checkpoint/file-attributes.ts";
 import { filePath } from "#protocol/base/names.ts";
-import { giveAttributes, giveBesideToOwner, giveToOwner } from "./give-attributes.ts";
+import { giveBesideToOwners, giveDatesAndOwner, giveModes, giveToOwner } from "./give-attributes.ts";
+import type { Refused } from "./owner.ts";
 
 let folder: string;
 let staging: string;
@@ -27,14 +28,15 @@ const modeOf = async (name: string) => ((await stat(join(staging, name))).mode &
 
 test("files have the modes that they had, but nobody else may write to them, and empty folders are made", async () => {
   const attributes = attributesOf([0o644, 0o777, 0o640], ["none/deeper"]);
-  await giveAttributes(staging, { files, ...(attributes !== null && { attributes }) }, null);
+  await giveModes(staging, { files, ...(attributes !== null && { attributes }) }, { paths: null });
   expect([await modeOf("a"), await modeOf("b.sh"), await modeOf("sub/c")]).toEqual(["644", "775", "640"]);
   expect((await stat(join(staging, "none/deeper"))).isDirectory()).toBe(true);
 });
 
 test("of chosen files only those are touched, and no folder is made", async () => {
   const attributes = attributesOf([0o600, 0o755, 0o600], ["none"]);
-  await giveAttributes(staging, { files, ...(attributes !== null && { attributes }) }, new Set(["b.sh"]));
+  const paths = new Set(["b.sh"]);
+  await giveModes(staging, { files, ...(attributes !== null && { attributes }) }, { paths });
   expect([await modeOf("a"), await modeOf("b.sh")]).toEqual(["644", "755"]);
   await expect(stat(join(staging, "none"))).rejects.toThrow("ENOENT");
 });
@@ -54,20 +56,37 @@ test.runIf(process.getuid?.() === 0)(
   },
 );
 
-test.runIf(process.getuid?.() === 0)("a folder that is somebody else's already is left as it is", async () => {
-  await chown(staging, 1_000, 1_000);
-  await chown(folder, 54_321, 54_321);
-  await giveToOwner(staging);
-  expect((await stat(join(staging, "a"))).uid).toBe(0);
+test("folders have the date of their newest file, and those without files that of the checkpoint", async () => {
+  await utimes(join(staging, "a"), 500, 500);
+  await utimes(join(staging, "b.sh"), 1_000, 1_000);
+  await utimes(join(staging, "sub/c"), 300, 300);
+  await mkdir(join(staging, "none/deeper"), { recursive: true });
+  await giveDatesAndOwner(staging, { dateMs: 2_000_000 });
+  const secondsOf = async (name: string) => (await stat(join(staging, name))).mtimeMs / 1_000;
+  expect(await Promise.all(["", "sub", "none", "none/deeper"].map(secondsOf))).toEqual([1_000, 300, 2_000, 2_000]);
 });
+
+test.runIf(process.getuid?.() === 0)(
+  "a folder that is somebody else's already is left as it is, and that is told",
+  async () => {
+    await chown(staging, 1_000, 1_000);
+    await chown(folder, 54_321, 54_322);
+    const refused: Refused[] = [];
+    await giveToOwner(staging, (one) => void refused.push(one));
+    expect((await stat(join(staging, "a"))).uid).toBe(0);
+    expect(refused).toEqual([{ what: "owner", path: staging, code: "EPERM", owner: { uid: 54_321, gid: 54_322 } }]);
+  },
+);
 
 test.runIf(process.getuid?.() === 0)(
   "files that go beside the checkpoint get the owner of their place, and the folders in which they wait stay root's",
   async () => {
-    await chown(folder, 54_321, 54_322);
-    await giveBesideToOwner(staging, folder);
+    const owners = new Map([
+      ["a", { uid: 54_321, gid: 54_322 }],
+      ["sub/c", { uid: 54_323, gid: 54_324 }],
+    ]);
+    await giveBesideToOwners(staging, { owners });
     const ownerOf = async (name: string) => (await lstat(join(staging, name))).uid;
-    expect([await ownerOf("a"), await ownerOf("sub/c")]).toEqual([54_321, 54_321]);
-    expect([await ownerOf(""), await ownerOf("sub")]).toEqual([0, 0]);
+    expect(await Promise.all(["a", "b.sh", "sub/c", "", "sub"].map(ownerOf))).toEqual([54_321, 0, 54_323, 0, 0]);
   },
 );

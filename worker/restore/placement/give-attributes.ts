@@ -1,9 +1,12 @@
 import { constants } from "node:fs";
-import { chmod, lchown, mkdir, open, readdir, stat } from "node:fs/promises";
+import { chmod, lchown, lstat, mkdir, open, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { modesOf, type FileAttributes } from "#protocol/checkpoint/file-attributes.ts";
-import { placeUnder } from "./safe-place.ts";
+import { setDate } from "#worker/base/disk/set-date.ts";
+import { codeOf } from "#worker/base/disk-fault.ts";
+import { otherOwnerOf, type OnRefused, type Owner } from "./owner.ts";
+import { FOLDER_MODE, placeUnder } from "./safe-place.ts";
 
 type Attributed = Pick<StoredManifest, "files"> & { attributes?: FileAttributes | undefined };
 
@@ -11,24 +14,65 @@ type Attributed = Pick<StoredManifest, "files"> & { attributes?: FileAttributes 
 const OTHERS_WRITE = 0o002;
 
 /**
- * Gives restored files their modes, and creates the folders that were empty. `whole`: the manifest with all its files; `paths`:
- * those that are restored, null: all. On a disk that keeps no modes the files exist all the same. No faults.
+ * Gives restored files their modes, and creates the folders that were empty. `paths`: the files that are restored, null: all of
+ * the checkpoint. On a disk that keeps no modes the files exist all the same. No faults.
  */
-export async function giveAttributes(
+export async function giveModes(
   staging: string,
-  whole: Attributed,
-  paths: ReadonlySet<string> | null,
+  { files, attributes }: Attributed,
+  { paths, onRefused }: { paths: ReadonlySet<string> | null; onRefused?: OnRefused | undefined },
 ): Promise<void> {
-  const { attributes, files } = whole;
   if (attributes === undefined) return;
   const modeOf = modesOf(attributes);
   for (const [index, { path }] of files.entries()) {
     if (paths !== null && !paths.has(path)) continue;
-    await chmod(placeUnder(staging, path), modeOf(index) & ~OTHERS_WRITE).catch(() => undefined);
+    const place = placeUnder(staging, path);
+    await chmod(place, modeOf(index) & ~OTHERS_WRITE).catch((error: unknown) => {
+      const code = codeOf(error) ?? "EIO";
+      // A file that the disk cannot name was left out.
+      if (code !== "ENOENT") onRefused?.({ what: "modes", path: place, code, owner: null });
+    });
   }
   if (paths !== null) return;
   for (const folder of attributes.emptyFolders)
-    await mkdir(placeUnder(staging, folder), { recursive: true }).catch(() => undefined);
+    await mkdir(placeUnder(staging, folder), { recursive: true, mode: FOLDER_MODE }).catch(() => undefined);
+}
+
+/** Returns the time of a checkpoint, epoch ms: that of its newest file. */
+export const dateOf = ({ files }: Pick<StoredManifest, "files">): number =>
+  files.reduce((newest, { mtimeMs }) => Math.max(newest, mtimeMs), 0);
+
+/**
+ * Gives staged folders their dates, lets others enter the outermost one, and gives everything the owner of its future folder.
+ * Comes last. No faults.
+ */
+export async function giveDatesAndOwner(
+  staging: string,
+  { dateMs, onRefused }: { dateMs: number; onRefused?: OnRefused | undefined },
+): Promise<void> {
+  await setFolderDates(staging, dateMs);
+  await openToOthers(staging).catch((error: unknown) =>
+    onRefused?.({ what: "modes", path: staging, code: codeOf(error) ?? "EIO", owner: null }),
+  );
+  await giveToOwner(staging, onRefused);
+}
+
+/**
+ * Gives the folders of a checkpoint the date of their newest file, because programs look for the newest folder by date. One
+ * without files gets `dateMs`, that of the checkpoint. Returns the date of the newest file, epoch ms; 0: there is none. No faults.
+ */
+async function setFolderDates(folder: string, dateMs: number): Promise<number> {
+  let newestMs = 0;
+  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
+    const path = join(folder, entry.name);
+    const ownMs = entry.isDirectory()
+      ? await setFolderDates(path, dateMs)
+      : ((await lstat(path).catch(() => null))?.mtimeMs ?? 0);
+    newestMs = Math.max(newestMs, ownMs);
+  }
+  const ownMs = newestMs > 0 ? newestMs : dateMs;
+  if (ownMs > 0) await setDate(folder, ownMs);
+  return newestMs;
 }
 
 /**
@@ -36,42 +80,71 @@ export async function giveAttributes(
  * else can write to the staging folder until its own owner changes, which comes last. Its name could be replaced by a link, so
  * everything goes through the open folder. No faults.
  */
-export async function giveToOwner(staging: string): Promise<void> {
+export async function giveToOwner(staging: string, onRefused?: OnRefused): Promise<void> {
   const owner = await otherOwnerOf(dirname(staging));
-  if (owner !== null) await giveFolder(staging, owner, "all").catch(() => undefined);
+  if (owner === null) return;
+  const refuse = (code: string) => onRefused?.({ what: "owner", path: staging, code, owner });
+  await giveFolder(staging, { ownerOf: () => owner, refuse, isWhole: true });
 }
 
 /**
- * Does the same for files that go beside the checkpoint, and leaves the folders in which they wait to root: files are renamed out
- * of these by their paths, which nobody else may replace meanwhile. `place`: the folder whose owner they get. No faults.
+ * Does the same for files that go beside the checkpoint, and leaves the folders in which they wait to root. `owners`: by the path
+ * in `parts`. No faults.
  */
-export async function giveBesideToOwner(parts: string, place: string): Promise<void> {
-  const owner = await otherOwnerOf(place);
-  if (owner !== null) await giveFolder(parts, owner, "files").catch(() => undefined);
+export async function giveBesideToOwners(
+  parts: string,
+  { owners, onRefused }: { owners: ReadonlyMap<string, Owner>; onRefused?: OnRefused | undefined },
+): Promise<void> {
+  if (owners.size === 0) return;
+  const refuse = (code: string, owner: Owner) => onRefused?.({ what: "owner", path: parts, code, owner });
+  await giveFolder(parts, { ownerOf: (path) => owners.get(path) ?? null, refuse, isWhole: false });
 }
 
-interface Owner {
-  uid: number;
-  gid: number;
-}
-
-/** Returns who owns a folder, when this process is root and the owner is not. */
-async function otherOwnerOf(folder: string): Promise<Owner | null> {
-  if (process.getuid?.() !== 0) return null;
-  const owner = await stat(folder).catch(() => null);
-  return owner === null || (owner.uid === 0 && owner.gid === 0) ? null : owner;
-}
-
-async function giveFolder(path: string, owner: Owner, what: "all" | "files"): Promise<void> {
-  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+async function openToOthers(staging: string): Promise<void> {
+  const folder = await openFolder(staging);
   try {
-    if ((await folder.stat()).uid !== 0) return;
-    const inside = `/proc/self/fd/${folder.fd}`;
-    for (const entry of await readdir(inside, { withFileTypes: true })) {
-      if (entry.isDirectory()) await giveFolder(join(inside, entry.name), owner, what);
-      else await lchown(join(inside, entry.name), owner.uid, owner.gid);
+    // The set-group-ID bit, which it has from its parent, stays.
+    const { mode } = await folder.stat();
+    await folder.chmod((mode & 0o7700) | (FOLDER_MODE & ~process.umask()));
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Opens a folder, but never through a link. */
+const openFolder = (path: string) => open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
+
+interface Giving {
+  /** Returns the owner of a path below the folder; null: it stays as it is. */
+  ownerOf(path: string): Owner | null;
+  refuse(code: string, owner: Owner): void;
+  /** Whether folders are given too. */
+  isWhole: boolean;
+}
+
+async function giveFolder(path: string, giving: Giving, below = ""): Promise<void> {
+  const { ownerOf, refuse, isWhole } = giving;
+  const own = ownerOf(below);
+  const give = async (owner: Owner | null, change: (uid: number, gid: number) => Promise<void>) => {
+    if (owner === null) return;
+    await change(owner.uid, owner.gid).catch((error: unknown) => refuse(codeOf(error) ?? "EIO", owner));
+  };
+  const folder = await openFolder(path).catch(() => null);
+  if (folder === null) return;
+  try {
+    const { uid } = await folder.stat();
+    if (uid !== 0) {
+      if (own !== null && uid !== own.uid) refuse("EPERM", own);
+      return;
     }
-    if (what === "all") await folder.chown(owner.uid, owner.gid);
+    const inside = `/proc/self/fd/${folder.fd}`;
+    for (const entry of await readdir(inside, { withFileTypes: true }).catch(() => [])) {
+      const at = join(inside, entry.name);
+      const name = join(below, entry.name);
+      if (entry.isDirectory()) await giveFolder(at, giving, name);
+      else await give(ownerOf(name), (owner, group) => lchown(at, owner, group));
+    }
+    if (isWhole) await give(own, (owner, group) => folder.chown(owner, group));
   } finally {
     await folder.close();
   }

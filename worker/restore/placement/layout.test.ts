@@ -1,10 +1,12 @@
-import { mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
+import { chown, lstat, mkdir, mkdtemp, readdir, readFile, readlink, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { checkpointPlace, type CheckpointPlace } from "#protocol/checkpoint/place.ts";
 import { filePath } from "#protocol/base/names.ts";
 import { besideAt, layoutOf, type Placed } from "./layout.ts";
+import { OTHER_USER, runAsOtherUser } from "../../testing/as-other-user.ts";
+import { openMadeFolders } from "./make-folders.ts";
 import { putBeside, splitBeside } from "./put-beside.ts";
 import { lookAt } from "#worker/capture/detection/look.ts";
 import { placesOf, putFilesInPlace } from "./put-in-place.ts";
@@ -97,13 +99,16 @@ async function beside(files: Readonly<Record<string, string>>, links: Readonly<R
     await mkdir(dirname(at), { recursive: true });
     await writeFile(at, text);
   }
-  await splitBeside(places);
   const entries = [
     ...Object.keys(files).map((path) => ({ path, file: `.tidemark-beside/${path}` })),
     ...Object.entries(links).map(([path, link]) => ({ path, link })),
   ];
   const { beside: read = [] } = checkpointPlace.parse({ path: "step_600", kind: "folder", beside: entries });
-  await putBeside(places, { root: folder, entries: read }, { transferId: TRANSFER, replaced: {} });
+  const at = { root: folder, entries: read };
+  await splitBeside(places, at);
+  const folders = await openMadeFolders(join(folder, "made.folders.jsonl"));
+  await putBeside(places, at, { transferId: TRANSFER, replaced: {}, folders });
+  await folders.forget();
 }
 
 test("a pointer takes the place of one that names another checkpoint; settings that are there stay", async () => {
@@ -131,3 +136,42 @@ test("a link in the way is no way out of the folder", async () => {
   expect(await readdir(outside)).toEqual([]);
   await rm(outside, { recursive: true });
 });
+
+test.runIf(process.getuid?.() === 0)(
+  "files and links that root puts beside a checkpoint belong to the owner of their folder, and so do folders made for them",
+  async () => {
+    await mkdir(join(folder, "theirs"));
+    await chown(folder, 54_321, 54_322);
+    await chown(join(folder, "theirs"), 54_323, 54_324);
+    await beside(
+      { latest: "step_600", ".hydra/config.yaml": "a", "theirs/config.yaml": "b" },
+      { "last.ckpt": "step_600" },
+    );
+    const ownerOf = async (name: string) => {
+      const { uid, gid } = await lstat(join(folder, name));
+      return [name, uid, gid];
+    };
+    const names = ["latest", ".hydra", ".hydra/config.yaml", "last.ckpt", "theirs/config.yaml"];
+    expect(await Promise.all(names.map(ownerOf))).toEqual([
+      ...names.slice(0, -1).map((name) => [name, 54_321, 54_322]),
+      ["theirs/config.yaml", 54_323, 54_324],
+    ]);
+  },
+);
+
+test.runIf(process.getuid?.() === 0)(
+  "a replaced folder of another user that cannot be removed is kept aside, and the new one is in place",
+  async () => {
+    const target = join(folder, "step_600");
+    const places = placesOf(target, TRANSFER);
+    for (const at of [target, places.staging]) await mkdir(at);
+    await writeFile(join(target, "model.pt"), "of root");
+    for (const at of [folder, places.staging]) await chown(at, OTHER_USER, OTHER_USER);
+    const said =
+      runAsOtherUser(`const { putInPlace } = await import(${JSON.stringify(join(import.meta.dirname, "put-in-place.ts"))});
+      await putInPlace(${JSON.stringify(places)}, { isStored: async () => true, onKept: (...about) => console.log(...about) });`);
+    expect(said).toBe(`${join(folder, ".set-aside-step_600")} EPERM`);
+    expect(await readdir(target)).toEqual([]);
+    expect(await readFile(join(folder, ".set-aside-step_600/model.pt"), "utf8")).toBe("of root");
+  },
+);

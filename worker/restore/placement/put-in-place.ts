@@ -1,7 +1,6 @@
 import { lstat, open, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { removeOwned, renameOwned } from "#worker/base/disk/change-disk.ts";
-import { setDate } from "#worker/base/disk/set-date.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { syncFolder } from "#worker/base/journal.ts";
 import { fingerprintOf, lookAt } from "#worker/capture/detection/look.ts";
@@ -26,8 +25,8 @@ export interface Places {
 export interface Replaced {
   /** Returns whether the bucket holds this content of this path byte for byte now. Left out: it holds nothing. */
   isStored?(path: string, fingerprint: string): Promise<boolean>;
-  /** Called when it was kept, with its new path. */
-  onKept?(place: string): void;
+  /** Called when it was kept, with its new path. `refused`: error of the disk, which did not let it be removed. */
+  onKept?(place: string, refused?: string): void;
 }
 
 /** Returns paths beside the target: on the same disk, hidden, and the same after a restart. */
@@ -83,12 +82,19 @@ export async function putFilesInPlace(
   }
 }
 
-/** Undoes an interrupted `putInPlace`: the old folder goes back when the new one did not arrive. */
+/**
+ * Undoes an interrupted `putInPlace`: the old folder goes back when the new one did not arrive. Faults: FOLDER_UNWRITABLE,
+ * NO_SPACE.
+ */
 export async function mendPlaces(places: Places, replaced: Replaced): Promise<void> {
   const { target, aside } = places;
-  if (!(await exists(aside))) return;
-  if (await exists(target)) await settleOld(places, replaced);
-  else await renameOwned("replaced", aside, target);
+  try {
+    if (!(await exists(aside))) return;
+    if (await exists(target)) await settleOld(places, replaced);
+    else await renameOwned("replaced", aside, target);
+  } catch (error) {
+    throw diskFault(error, { op: "restore", subject: dirname(target), otherwise: "FOLDER_UNWRITABLE" });
+  }
 }
 
 /** Removes the remains of a cancelled or failed restore. The target is not touched. */
@@ -100,16 +106,21 @@ export async function clearPlaces(places: Places, replaced: Replaced): Promise<v
 
 /** Removes the replaced folder when that loses nothing, and keeps it under another name otherwise. */
 async function settleOld({ target, aside }: Places, { isStored, onKept }: Replaced): Promise<void> {
+  let refused: string | undefined;
   const stored = await fingerprintAside(aside, target);
   if (stored !== null && (await isStored?.(target, stored)) === true) {
     // During the hub's answer a program with an open file may have written to it.
     if ((await fingerprintAside(aside, target)) === stored) {
-      await removeOwned("replaced", aside);
-      return;
+      refused = await removeOwned("replaced", aside).then(
+        () => undefined,
+        (error: unknown) => codeOf(error) ?? "EIO",
+      );
+      if (refused === undefined) return;
     }
   }
+  // The new one is in place: a folder of another user that cannot be removed is no reason to call the restore failed.
   const place = await keepAs(aside, target);
-  onKept?.(place);
+  onKept?.(place, refused);
 }
 
 /** Returns the fingerprint under its first name, `target`; null for a link and for what cannot be read. */
@@ -121,23 +132,6 @@ async function fingerprintAside(aside: string, target: string): Promise<string |
   if (look === null) return null;
   if (kind === "folder") return look.fingerprint;
   return fingerprintOf(look.files.map((file) => ({ ...file, relative: basename(target) })));
-}
-
-/**
- * Gives the folders of a checkpoint the date of their newest file, because programs look for the newest folder by date. Returns
- * the date of the folder itself, epoch ms. No faults.
- */
-export async function setFolderDates(folder: string): Promise<number> {
-  let newestMs = 0;
-  for (const entry of await readdir(folder, { withFileTypes: true }).catch(() => [])) {
-    const path = join(folder, entry.name);
-    const ownMs = entry.isDirectory()
-      ? await setFolderDates(path)
-      : ((await lstat(path).catch(() => null))?.mtimeMs ?? 0);
-    newestMs = Math.max(newestMs, ownMs);
-  }
-  if (newestMs > 0) await setDate(folder, newestMs);
-  return newestMs;
 }
 
 async function moveAway({ target, aside, ...rest }: Places, replaced: Replaced): Promise<boolean> {

@@ -87,7 +87,8 @@ function folderInWay(seen: ReadonlyMap<string, string>, path: string): string | 
 }
 
 /**
- * Makes the folders between `root` and `place`, but never through a link. Faults: HOSTILE_NAME, FOLDER_UNWRITABLE, NO_SPACE.
+ * Makes `root` and the folders between it and `place`, but never through a link. Nobody else may enter a new `root`: files in it
+ * have no modes of their own yet. Faults: HOSTILE_NAME, FOLDER_UNWRITABLE, NO_SPACE.
  */
 export async function makeParents(root: string, place: string): Promise<void> {
   const below = dirname(place)
@@ -95,15 +96,20 @@ export async function makeParents(root: string, place: string): Promise<void> {
     .split(sep)
     .filter((segment) => segment !== "");
   let at = root;
-  for (const segment of ["", ...below]) {
-    if (segment !== "") at += sep + segment;
-    await makePlainFolder(at);
+  await makePlainFolder(at, PRIVATE_MODE);
+  for (const segment of below) {
+    at += sep + segment;
+    await makePlainFolder(at, FOLDER_MODE);
   }
 }
 
-async function makePlainFolder(path: string): Promise<void> {
+const PRIVATE_MODE = 0o700;
+/** Mode of restored folders, of which the umask is taken. */
+export const FOLDER_MODE = 0o755;
+
+async function makePlainFolder(path: string, mode: number): Promise<void> {
   try {
-    await mkdir(path, { mode: 0o755 });
+    await mkdir(path, { mode });
   } catch (error) {
     if (codeOf(error) !== "EEXIST")
       throw diskFault(error, { op: "mkdir", subject: path, otherwise: "FOLDER_UNWRITABLE" });

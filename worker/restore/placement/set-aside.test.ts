@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { chown, lstat, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -205,3 +205,13 @@ test("a folder that is not there has nothing aside, and what is gone need not be
   await setAside(join(folder, "checkpoint-1"), { isTorn: true });
   expect(await readdir(folder)).toEqual([]);
 });
+
+test.runIf(process.getuid?.() === 0)(
+  "the folder that root makes for accelerate's checkpoints belongs to the owner of the folder above, who can empty it",
+  async () => {
+    await chown(folder, 54_321, 54_322);
+    await setAside(await write("checkpoints/checkpoint_1"), { isTorn: false });
+    const { uid, gid } = await lstat(join(folder, ".set-aside-checkpoints"));
+    expect([uid, gid]).toEqual([54_321, 54_322]);
+  },
+);

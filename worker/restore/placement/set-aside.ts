@@ -1,5 +1,5 @@
 import type { Dirent } from "node:fs";
-import { mkdir, readdir, readFile } from "node:fs/promises";
+import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { isModelName, readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
 import type { LocalAside } from "#protocol/local-api/local.ts";
@@ -12,6 +12,7 @@ import { fileSetsOf, type SavedFile } from "#worker/capture/detection/file-sets.
 import { contentOf } from "#worker/capture/ledger-books.ts";
 import { fingerprintOf, lookAt, type LookedFile } from "#worker/capture/detection/look.ts";
 import type { Stored } from "../confirm-stored.ts";
+import { makeFolders } from "./make-folders.ts";
 
 /**
  * Moves a folder or file out of a program's sight without deleting it: hidden, beside its old path. A person removes it;
@@ -68,7 +69,7 @@ async function moveTo(path: string, { target, mark }: { target: string; mark: st
 /** Returns null when the folder above is on another disk or may not be written: then it has to stay beside its old path. */
 async function moveOutside(path: string, folder: string, name: string): Promise<string | null> {
   try {
-    await mkdir(folder, { recursive: true });
+    if (!(await isThere(folder))) await makeFolders({ base: dirname(folder), folder });
     const place = await freePlace(join(folder, name));
     await renameOwned("set-aside", path, place);
     return place;

@@ -16,6 +16,8 @@ import { sealedAs } from "#worker/transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "#worker/transfer/store-session/retry.ts";
 import { createProgressCounters, type ProgressCounters } from "#worker/transfer/progress/transfer-progress.ts";
 import { assertFree } from "../placement/assert-free.ts";
+import { dateOf, giveDatesAndOwner, giveModes } from "../placement/give-attributes.ts";
+import type { MadeFolders } from "../placement/make-folders.ts";
 import { damageOf } from "../damage-of.ts";
 import { planTensors, type IndexPlan, type PlanWatch, type ShardPlan } from "./plan-tensors.ts";
 import { putInPlace, type Places } from "../placement/put-in-place.ts";
@@ -50,6 +52,7 @@ interface About {
   places: Places;
   /** Path of the journal of received pieces and finished files. */
   journal: string;
+  folders: MadeFolders;
 }
 
 /**
@@ -58,7 +61,7 @@ interface About {
  */
 export async function restoreTensors(engine: Engine, job: RestoreJob, about: About): Promise<ProgressCounters> {
   const { command, signal } = job;
-  const { whole, key, places } = about;
+  const { whole, key, places, folders } = about;
   const { target, staging } = places;
   const patience = createPatience(engine.retrier.clock);
   const onWrong = (file: StoredFile, error: unknown) => {
@@ -115,12 +118,19 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     );
     if (signal.aborted) throw new Fault("CANCELLED");
     await removeOwned("restore-part", places.parts);
+    const { onRefused } = job;
+    const dateMs = dateOf(whole);
+    const paths = new Set([...plan.shards, ...plan.indexes].map(({ file }) => file.path));
+    await giveModes(staging, whole, { paths, onRefused });
+    await giveDatesAndOwner(staging, { dateMs, onRefused });
     await job.beforePlaced(staging, target, { kind: "folder", isOwnName: false });
     await putInPlace(places, job.replaced);
+    await folders.setDates(dateMs);
   } catch (error) {
     await memory.close();
     throw error;
   }
+  await folders.forget();
   await memory.remove();
   return counters;
 }

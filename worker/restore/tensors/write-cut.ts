@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, type FileHandle } from "node:fs/promises";
 import { Fault } from "#protocol/faults/fault.ts";
+import { openOwn } from "#worker/base/disk/open-own.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
 import { reserve } from "#worker/transfer/download/reserve.ts";
 import type { ShardPlan } from "./plan-tensors.ts";
@@ -25,7 +26,7 @@ export async function writeCut(
   try {
     from = await open(parts, constants.O_RDONLY | constants.O_NOFOLLOW);
     await requireHead(from, { file, head });
-    to = await open(place, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
+    to = await openOwn(place, constants.O_WRONLY | constants.O_CREAT | constants.O_NOFOLLOW);
     await reserve(to, { path: place, sizeBytes: cut.sizeBytes });
     let sum = sumBytes(cut.header);
     await writeAt(to, cut.header, 0);

@@ -1,9 +1,10 @@
 import { constants } from "node:fs";
-import { open, type FileHandle } from "node:fs/promises";
+import type { FileHandle } from "node:fs/promises";
 import * as z from "zod";
 import { crc32Hex } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { removeOwned } from "#worker/base/disk/change-disk.ts";
+import { openOwn } from "#worker/base/disk/open-own.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
 import type { Engine } from "../engine.ts";
 import { openJournal } from "#worker/base/journal.ts";
@@ -76,7 +77,7 @@ export async function receiveFile(
 
 async function openTarget(file: FileToReceive): Promise<FileHandle> {
   try {
-    const handle = await open(file.path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW, 0o644);
+    const handle = await openOwn(file.path, constants.O_RDWR | constants.O_CREAT | constants.O_NOFOLLOW);
     const stats = await handle.stat();
     if (!stats.isFile())
       throw new Fault("WRITE_FAILED", { op: "write", subject: file.path, detail: "it is not a plain file" });
