@@ -41,7 +41,7 @@ function lineSentences(run: string, all: NonNullable<LocalStatus["lines"]>): str
 export const asideSentences = (aside: readonly LocalAside[]): string[] =>
   aside.map(
     ({ path, name, sizeBytes, files }) =>
-      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until the hub confirms that its checkpoint is complete in the bucket.`,
+      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until its checkpoint is known to be complete in the bucket.`,
   );
 
 function sentenceOfRun(run: LocalRun, at: number): string {
