@@ -47,6 +47,79 @@ function read(folder: string): Record<string, string> {
   return found;
 }
 
+interface Layout {
+  run: string;
+  files: Record<string, string>;
+  back: Record<string, string>;
+  resume: string;
+}
+const LAYOUTS: readonly Layout[] = [
+  {
+    run: "two-files",
+    files: {
+      "model_step_10.pt": "m10",
+      "optim_step_10.pt": "o10",
+      "model_step_20.pt": "m20",
+      "optim_step_20.pt": "o20",
+    },
+    back: { "model_step_20.pt": "m20", "optim_step_20.pt": "o20" },
+    resume: "model_step_20.pt",
+  },
+  {
+    run: "link",
+    files: { "step_10.pt": "10", "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
+    back: { "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
+    resume: "step_20.pt",
+  },
+];
+/** The same whoever is asked. */
+const FURTHER_LAYOUTS: readonly Layout[] = [
+  {
+    run: "numbered",
+    files: { "ckpt_40.pt": "40", "ckpt_50.pt": "50" },
+    back: { "ckpt_50.pt": "50" },
+    resume: "ckpt_50.pt",
+  },
+  {
+    run: "in-place",
+    files: { "ckpt.pt": "the only one" },
+    back: { "ckpt.pt": "the only one" },
+    resume: "ckpt.pt",
+  },
+  {
+    run: "folders",
+    files: {
+      "outputs/2026-11-27/12-30-00/step_200/model.pt": "m",
+      "outputs/2026-11-27/12-30-00/.hydra/config.yaml": "c",
+    },
+    back: {
+      "outputs/2026-11-27/12-30-00/step_200/model.pt": "m",
+      "outputs/2026-11-27/12-30-00/.hydra/config.yaml": "c",
+    },
+    resume: "outputs/2026-11-27/12-30-00/step_200",
+  },
+  {
+    run: "pointer",
+    files: { "global_step20/mp_rank_00_model_states.pt": "m", latest: "global_step20" },
+    back: { "global_step20/mp_rank_00_model_states.pt": "m", latest: "global_step20" },
+    resume: "global_step20",
+  },
+  {
+    run: "sb3",
+    files: {
+      "rl_model_8000_steps.zip": "model",
+      "rl_model_replay_buffer_8000_steps.pkl": "buffer",
+      "rl_model_vecnormalize_8000_steps.pkl": "statistics",
+    },
+    back: {
+      "rl_model_8000_steps.zip": "model",
+      "rl_model_replay_buffer_8000_steps.pkl": "buffer",
+      "rl_model_vecnormalize_8000_steps.pkl": "statistics",
+    },
+    resume: "rl_model_8000_steps.zip",
+  },
+];
+
 describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
   let staged: Staged;
   let fixtures: string;
@@ -113,90 +186,12 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     });
   });
 
-  test.runIf(process.getuid?.() === 0)(
-    "what root restores into a folder of somebody else belongs to them, the pointer beside it too",
-    async () => {
-      const files = { "global_step10/mp_rank_00_model_states.pt": "m10", latest: "global_step10" };
-      await runTo("owned-1", "owned", writer(staged.folderOf("owned-1"), files));
-      const second = staged.folderOf("owned-2");
-      mkdirSync(second, { recursive: true });
-      chownSync(second, 54_321, 54_322);
-      await runTo("owned-2", "owned", PRINT_RESUME);
-      expect(read(second)).toEqual(files);
-      for (const name of ["global_step10", ...Object.keys(files)]) {
-        const { uid, gid } = statSync(join(second, name));
-        expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
-      }
-    },
-  );
-
-  test.each<{ run: string; files: Record<string, string>; back: Record<string, string>; resume: string }>([
-    {
-      run: "two-files",
-      files: {
-        "model_step_10.pt": "m10",
-        "optim_step_10.pt": "o10",
-        "model_step_20.pt": "m20",
-        "optim_step_20.pt": "o20",
-      },
-      back: { "model_step_20.pt": "m20", "optim_step_20.pt": "o20" },
-      resume: "model_step_20.pt",
-    },
-    {
-      run: "numbered",
-      files: { "ckpt_40.pt": "40", "ckpt_50.pt": "50" },
-      back: { "ckpt_50.pt": "50" },
-      resume: "ckpt_50.pt",
-    },
-    {
-      run: "in-place",
-      files: { "ckpt.pt": "the only one" },
-      back: { "ckpt.pt": "the only one" },
-      resume: "ckpt.pt",
-    },
-    {
-      run: "folders",
-      files: {
-        "outputs/2026-11-27/12-30-00/step_200/model.pt": "m",
-        "outputs/2026-11-27/12-30-00/.hydra/config.yaml": "c",
-      },
-      back: {
-        "outputs/2026-11-27/12-30-00/step_200/model.pt": "m",
-        "outputs/2026-11-27/12-30-00/.hydra/config.yaml": "c",
-      },
-      resume: "outputs/2026-11-27/12-30-00/step_200",
-    },
-    {
-      run: "pointer",
-      files: { "global_step20/mp_rank_00_model_states.pt": "m", latest: "global_step20" },
-      back: { "global_step20/mp_rank_00_model_states.pt": "m", latest: "global_step20" },
-      resume: "global_step20",
-    },
-    {
-      run: "link",
-      files: { "step_10.pt": "10", "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
-      back: { "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
-      resume: "step_20.pt",
-    },
-    {
-      run: "sb3",
-      files: {
-        "rl_model_8000_steps.zip": "model",
-        "rl_model_replay_buffer_8000_steps.pkl": "buffer",
-        "rl_model_vecnormalize_8000_steps.pkl": "statistics",
-      },
-      back: {
-        "rl_model_8000_steps.zip": "model",
-        "rl_model_replay_buffer_8000_steps.pkl": "buffer",
-        "rl_model_vecnormalize_8000_steps.pkl": "statistics",
-      },
-      resume: "rl_model_8000_steps.zip",
-    },
-  ])("$run: the same files at the same places", async ({ run, files, back, resume }) => {
+  const comesBack = async ({ run, files, back, resume }: Layout) => {
     const found = await moved(run, files);
     expect(found.files).toEqual(back);
     expect(found.resume).toBe(resume);
-  });
+  };
+  test.each(LAYOUTS)("$run: the same files at the same places", comesBack);
 
   test("a file that is restored over another one keeps it aside", async () => {
     await moved("over", { "ckpt_50.pt": "trained" });
@@ -345,24 +340,6 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     expect(told.map((line) => /step=(\d+)/.exec(line)?.[1])).toEqual(["20", "10"]);
   });
 
-  test("the steps that Orbax compares by their metrics come back beside the newest", async () => {
-    const folder = staged.folderOf("orbax-1");
-    const saved = (step: number) =>
-      writer(folder, {
-        [`${step}/_CHECKPOINT_METADATA`]: "{}",
-        [`${step}/metrics/metrics`]: JSON.stringify({ distance: step === 20 ? 0 : 100 - step }),
-        [`${step}/default/manifest.ocdbt`]: `state of ${step}`,
-        [`${step}/commit_success.txt`]: "done",
-      });
-    for (const step of [10, 20]) await runTo("orbax-1", "orbax", saved(step));
-    // Its manager keeps the best two.
-    rmSync(join(folder, "10"), { recursive: true });
-    await runTo("orbax-1", "orbax", saved(30));
-    await runTo("orbax-2", "orbax", PRINT_RESUME);
-    expect(read(staged.folderOf("orbax-2"))).toEqual(read(folder));
-    expect(readdirSync(folder).toSorted()).toEqual(["20", "30"]);
-  });
-
   test("weights that a program leaves deeper down at its end are kept as the final model of the run", async () => {
     const folder = staged.folderOf("deep-1");
     const out = join(folder, "outputs/2026-11-28/03-20-33");
@@ -402,6 +379,43 @@ print("by hand", os.path.isfile(${JSON.stringify(beside)}), open(${JSON.stringif
   });
 
   if (implementation !== "hub") return;
+
+  test.each(FURTHER_LAYOUTS)("$run: the same files at the same places", comesBack);
+
+  test.runIf(process.getuid?.() === 0)(
+    "what root restores into a folder of somebody else belongs to them, the pointer beside it too",
+    async () => {
+      const files = { "global_step10/mp_rank_00_model_states.pt": "m10", latest: "global_step10" };
+      await runTo("owned-1", "owned", writer(staged.folderOf("owned-1"), files));
+      const second = staged.folderOf("owned-2");
+      mkdirSync(second, { recursive: true });
+      chownSync(second, 54_321, 54_322);
+      await runTo("owned-2", "owned", PRINT_RESUME);
+      expect(read(second)).toEqual(files);
+      for (const name of ["global_step10", ...Object.keys(files)]) {
+        const { uid, gid } = statSync(join(second, name));
+        expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
+      }
+    },
+  );
+
+  test("the steps that Orbax compares by their metrics come back beside the newest", async () => {
+    const folder = staged.folderOf("orbax-1");
+    const saved = (step: number) =>
+      writer(folder, {
+        [`${step}/_CHECKPOINT_METADATA`]: "{}",
+        [`${step}/metrics/metrics`]: JSON.stringify({ distance: step === 20 ? 0 : 100 - step }),
+        [`${step}/default/manifest.ocdbt`]: `state of ${step}`,
+        [`${step}/commit_success.txt`]: "done",
+      });
+    for (const step of [10, 20]) await runTo("orbax-1", "orbax", saved(step));
+    // Its manager keeps the best two.
+    rmSync(join(folder, "10"), { recursive: true });
+    await runTo("orbax-1", "orbax", saved(30));
+    await runTo("orbax-2", "orbax", PRINT_RESUME);
+    expect(read(staged.folderOf("orbax-2"))).toEqual(read(folder));
+    expect(readdirSync(folder).toSorted()).toEqual(["20", "30"]);
+  });
 
   test("a hub is told what is in no checkpoint format", async () => {
     const { rows } = await staged
