@@ -1,8 +1,6 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { execFileSync } from "node:child_process";
 import {
-  chownSync,
-  lstatSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -13,30 +11,17 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { runName } from "#protocol/base/names.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
 import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { createControlClient } from "#storage/s3/client.ts";
 import { listObjects } from "#storage/s3/listing.ts";
 import { deleteObject, getObjectText, putObjectText } from "#storage/s3/objects.ts";
 import { traitsOf } from "#storage/providers/providers.ts";
-import { openStage, type Stage } from "../stage/open-stage.ts";
-import { runOnce } from "../stage/run-once.ts";
+import { IMPLEMENTATIONS, stageOver, type Staged } from "../stage/stage-over.ts";
 import { ROOT } from "../stage/start-process.ts";
-import { testedWorker } from "../stage/start-worker.ts";
-import { waitUntil } from "../stage/wait-until.ts";
 
 /** A checkpoint comes back under its own name at its own place, whatever its framework calls it and wherever it lay. */
-let stage: Stage;
-let fixtures: string;
-beforeAll(async () => {
-  stage = await openStage();
-  fixtures = mkdtempSync(join(stage.dir, "fixtures-"));
-  execFileSync("tar", ["xzf", join(ROOT, "e2e/stage/fixtures/real-checkpoints.tar.gz"), "-C", fixtures]);
-});
-afterAll(() => stage.close());
-
 const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
 const program = (script: string): string[] => [process.execPath, "-e", script];
 const PRINT_RESUME = program("console.log(`resumes at [${process.env.TIDEMARK_RESUME_PATH}]`)");
@@ -61,152 +46,13 @@ function read(folder: string): Record<string, string> {
   return found;
 }
 
-/** Returns the key of the one object with the data of a run. */
-async function keyOfData(client: S3Client, run: string): Promise<string> {
-  const keys: string[] = [];
-  const prefix = `${OWN_FOLDERS.data}${run}/`;
-  for await (const { key } of listObjects(client, { bucket: stage.store.bucket, prefix })) keys.push(key);
-  expect(keys).toHaveLength(1);
-  return keys[0] ?? "";
+interface Layout {
+  run: string;
+  files: Record<string, string>;
+  back: Record<string, string>;
+  resume: string;
 }
-
-async function runTo(node: string, run: string, script: string[]) {
-  mkdirSync(stage.folderOf(node), { recursive: true });
-  const worker = await stage.startNode({ name: node, run, program: script, flags: ["--settle", "50ms"] });
-  const { code } = await worker.exited;
-  expect(code, said(worker)).toBe(0);
-  return worker;
-}
-
-/** Trains on one node, starts again on another with an empty folder, and returns what lies there and what the program was told. */
-async function moved(run: string, files: Readonly<Record<string, string>>) {
-  const first = `${run}-1`;
-  await runTo(first, run, writer(stage.folderOf(first), files));
-  const second = `${run}-2`;
-  const worker = await runTo(second, run, PRINT_RESUME);
-  const folder = stage.folderOf(second);
-  const resume = /resumes at \[(.*)\]/.exec(said(worker))?.[1] ?? "";
-  return { files: read(folder), resume: resume.replace(`${folder}/`, ""), worker, folder };
-}
-
-test("Lightning's files come back as files below their version, with last.ckpt", async () => {
-  const names = ["epoch=0-step=2.ckpt", "epoch=0-step=4.ckpt", "last.ckpt"];
-  const first = stage.folderOf("lightning-1");
-  const place = join(first, "lightning_logs/version_0/checkpoints");
-  await runTo(
-    "lightning-1",
-    "lightning",
-    program(`const fs = require("node:fs");
-      fs.mkdirSync(${JSON.stringify(place)}, { recursive: true });
-      fs.writeFileSync(${JSON.stringify(join(dirname(place), "hparams.yaml"))}, "lr: 0.1");
-      for (const name of ${JSON.stringify(names)}) fs.copyFileSync(${JSON.stringify(join(fixtures, "lightning"))} + "/" + name, ${JSON.stringify(place)} + "/" + name);`),
-  );
-  const worker = await runTo("lightning-2", "lightning", PRINT_RESUME);
-  const second = join(stage.folderOf("lightning-2"), "lightning_logs/version_0/checkpoints");
-  expect(readdirSync(second).toSorted()).toEqual(["epoch=0-step=4.ckpt", "last.ckpt"]);
-  for (const name of ["epoch=0-step=4.ckpt", "last.ckpt"]) {
-    expect(readFileSync(join(second, name)).equals(readFileSync(join(place, name)))).toBe(true);
-    expect(Math.abs(statSync(join(second, name)).mtimeMs - statSync(join(place, name)).mtimeMs)).toBeLessThan(1);
-  }
-  expect(readFileSync(join(dirname(second), "hparams.yaml"), "utf8")).toBe("lr: 0.1");
-  expect(said(worker)).toContain(`resumes at [${join(second, "epoch=0-step=4.ckpt")}]`);
-  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("lightning") });
-  expect(checkpoints[0]?.place).toEqual({
-    path: "lightning_logs/version_0/checkpoints/epoch=0-step=4.ckpt",
-    kind: "files",
-  });
-});
-
-const isRoot = process.getuid?.() === 0;
-/** A folder of another user that a node watches. */
-function folderOfOther(node: string): string {
-  const folder = stage.folderOf(node);
-  mkdirSync(folder, { recursive: true });
-  chownSync(folder, 54_321, 54_322);
-  return folder;
-}
-
-test.runIf(isRoot)(
-  "what root restores into a folder of somebody else belongs to them: folders above it, pointers, settings and links too",
-  async () => {
-    const files = { "global_step10/mp_rank_00_model_states.pt": "m10", latest: "global_step10" };
-    await runTo("owned-1", "owned", writer(stage.folderOf("owned-1"), files));
-    const logs = {
-      "logs/version_0/.hydra/config.yaml": "c",
-      "logs/version_0/hparams.yaml": "lr: 1",
-      "logs/version_0/checkpoints/epoch=0-step=4.ckpt": "c4",
-      "logs/version_0/checkpoints/last.ckpt": "-> epoch=0-step=4.ckpt",
-    };
-    await runTo("nested-1", "nested", writer(stage.folderOf("nested-1"), logs));
-    for (const [run, all] of Object.entries({ owned: files, nested: logs })) {
-      const second = folderOfOther(`${run}-2`);
-      await runTo(`${run}-2`, run, PRINT_RESUME);
-      expect(read(second)).toEqual(all);
-      for (const name of readdirSync(second, { recursive: true, encoding: "utf8" })) {
-        const { uid, gid } = lstatSync(join(second, name));
-        expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
-      }
-    }
-    // The folder that the restore made has the time of the checkpoint.
-    const [made, file] = ["", "/epoch=0-step=4.ckpt"].map((name) =>
-      Math.floor(statSync(join(stage.folderOf("nested-2"), `logs/version_0/checkpoints${name}`)).mtimeMs),
-    );
-    expect(made).toBe(file);
-  },
-);
-
-test.runIf(isRoot)("so does what the hub, or a person on the node, orders root to restore", async () => {
-  await runTo("ordered-1", "ordered", writer(stage.folderOf("ordered-1"), { "step_10/model.pt": "m" }));
-  const worker = await stage.startNode({ name: "ordered-1", run: "ordered" });
-  const apart = folderOfOther("ordered-apart");
-  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("ordered") });
-  const isThere = ({ name, state }: { name: string; state: string }) => name === "ordered-1" && state === "online";
-  const nodeId = await waitUntil(
-    "the node is there",
-    async () => (await stage.client.nodes.list.query()).find(isThere)?.id,
-  );
-  const { transferId } = await stage.client.restores.create.mutate({
-    requestId: crypto.randomUUID(),
-    checkpointId: checkpoints[0]?.id ?? "",
-    nodeId,
-    targetPath: join(apart, "by-hub/a/step_10"),
-  });
-  await waitUntil("the hub's restore is done", async () => {
-    const filter = { nodeId: null, run: null, states: [], cursor: null, limit: 50 };
-    const { rows } = await stage.client.transfers.list.query(filter);
-    return rows.some(({ id, state }) => id === transferId && state === "done");
-  });
-  const state = join(stage.dir, "nodes", "ordered-1", "state");
-  const args = ["restore", "ordered", join(apart, "by-hand/a/step_10"), "--state", state];
-  const { code, stderr } = await runOnce(testedWorker(), args);
-  expect(code, stderr + said(worker)).toBe(0);
-  const names = readdirSync(apart, { recursive: true, encoding: "utf8" });
-  expect(names).toHaveLength(8);
-  for (const name of names) {
-    const { uid, gid } = lstatSync(join(apart, name));
-    expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
-  }
-  await worker.stop();
-});
-
-test.runIf(isRoot)("where root may not change owners, the restore goes on and says so once", async () => {
-  const files = { "a/epoch=0-step=4.ckpt": "c4", "a/hparams.yaml": "lr: 1" };
-  await runTo("refused-1", "refused", writer(stage.folderOf("refused-1"), files));
-  const second = folderOfOther("refused-2");
-  const worker = await stage.startNode({
-    name: "refused-2",
-    run: "refused",
-    program: PRINT_RESUME,
-    under: ["setpriv", "--bounding-set", "-chown", "--inh-caps", "-chown"],
-  });
-  expect((await worker.exited).code, said(worker)).toBe(0);
-  expect(read(second)).toEqual(files);
-  expect(worker.lines.filter((line) => line.includes("cannot be given to user"))).toEqual([
-    `Restored files cannot be given to user 54321, the owner of their folder: the system refused it for ${join(second, "a")} (EPERM). Their content is whole. Start the worker as that user, or change the owner with chown, where the program has to change or remove them.`,
-  ]);
-});
-
-test.each<{ run: string; files: Record<string, string>; back: Record<string, string>; resume: string }>([
+const LAYOUTS: readonly Layout[] = [
   {
     run: "two-files",
     files: {
@@ -218,6 +64,15 @@ test.each<{ run: string; files: Record<string, string>; back: Record<string, str
     back: { "model_step_20.pt": "m20", "optim_step_20.pt": "o20" },
     resume: "model_step_20.pt",
   },
+  {
+    run: "link",
+    files: { "step_10.pt": "10", "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
+    back: { "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
+    resume: "step_20.pt",
+  },
+];
+/** The same whoever is asked. */
+const FURTHER_LAYOUTS: readonly Layout[] = [
   {
     run: "numbered",
     files: { "ckpt_40.pt": "40", "ckpt_50.pt": "50" },
@@ -249,12 +104,6 @@ test.each<{ run: string; files: Record<string, string>; back: Record<string, str
     resume: "global_step20",
   },
   {
-    run: "link",
-    files: { "step_10.pt": "10", "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
-    back: { "step_20.pt": "20", "latest.pt": "-> step_20.pt" },
-    resume: "step_20.pt",
-  },
-  {
     run: "sb3",
     files: {
       "rl_model_8000_steps.zip": "model",
@@ -268,217 +117,294 @@ test.each<{ run: string; files: Record<string, string>; back: Record<string, str
     },
     resume: "rl_model_8000_steps.zip",
   },
-])("$run: the same files at the same places", async ({ run, files, back, resume }) => {
-  const found = await moved(run, files);
-  expect(found.files).toEqual(back);
-  expect(found.resume).toBe(resume);
-});
+];
 
-test("a file that is restored over another one keeps it aside", async () => {
-  await moved("over", { "ckpt_50.pt": "trained" });
-  const third = stage.folderOf("over-3");
-  mkdirSync(third, { recursive: true });
-  writeFileSync(join(third, "ckpt_50.pt"), "of another program");
-  await runTo("over-3", "over", PRINT_RESUME);
-  expect(read(third)).toEqual({ "ckpt_50.pt": "trained", ".set-aside-ckpt_50.pt": "of another program" });
-});
-
-test("from the beginning, nothing of a step stays where the program would find it, and what is in the bucket goes", async () => {
-  const node = "none-1";
-  const folder = stage.folderOf(node);
-  const files = { "model_step_10.pt": "m", "optim_step_10.pt": "o", "last.pt": "l" };
-  await runTo(node, "none", writer(folder, files));
-  const again = async (flags: string[]) => {
-    const worker = await stage.startNode({ name: node, run: "none", program: PRINT_RESUME, flags });
-    expect((await worker.exited).code, said(worker)).toBe(0);
-    return worker;
-  };
-  const worker = await again(["--from", "none"]);
-  expect(said(worker)).toContain("resumes at []");
-  const aside = Object.fromEntries(Object.entries(files).map(([name, text]) => [`.set-aside-${name}`, text]));
-  expect(read(folder)).toEqual(aside);
-  await again([]);
-  expect(read(folder)).toEqual({});
-});
-
-test("what was set aside stays when its checkpoint was removed from the bucket since, and goes once that is back", async () => {
-  const node = "emptied-1";
-  const folder = stage.folderOf(node);
-  await runTo(node, "emptied", writer(folder, { "step_10/model.pt": "m" }));
-  const again = async (flags: string[]) => {
-    const worker = await stage.startNode({ name: node, run: "emptied", program: program("0"), flags });
-    expect((await worker.exited).code, said(worker)).toBe(0);
-  };
-  await again(["--from", "none"]);
-  const aside = { ".set-aside-step_10/model.pt": "m" };
-  expect(read(folder)).toEqual(aside);
-  // By another tool: the record of the hub still says that it is complete.
-  const { store } = stage;
-  const access = { ...store, region: "us-east-1", addressing: "path", traits: traitsOf("minio") } as const;
-  const client = createControlClient({
-    access,
-    credential: { accessKeyId: store.accessKey, secretAccessKey: store.secretKey },
+describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
+  let staged: Staged;
+  let fixtures: string;
+  beforeAll(async () => {
+    staged = await stageOver(implementation);
+    fixtures = mkdtempSync(join(staged.dir, "fixtures-"));
+    execFileSync("tar", ["xzf", join(ROOT, "e2e/stage/fixtures/real-checkpoints.tar.gz"), "-C", fixtures]);
   });
-  try {
-    const at = { bucket: store.bucket, key: await keyOfData(client, "emptied") };
-    const { text } = await getObjectText(client, { ...at, maxBytes: 1_000 });
-    await deleteObject(client, at);
-    await again([]);
+  afterAll(() => staged.close());
+
+  /** Returns the key of the one object with the data of a run. */
+  async function keyOfData(client: S3Client, run: string): Promise<string> {
+    const keys: string[] = [];
+    const prefix = `${OWN_FOLDERS.data}${run}/`;
+    for await (const { key } of listObjects(client, { bucket: staged.store.bucket, prefix })) keys.push(key);
+    expect(keys).toHaveLength(1);
+    return keys[0] ?? "";
+  }
+
+  async function runTo(node: string, run: string, script: string[]) {
+    mkdirSync(staged.folderOf(node), { recursive: true });
+    const worker = await staged.startNode({ name: node, run, program: script, flags: ["--settle", "50ms"] });
+    const { code } = await worker.exited;
+    expect(code, said(worker)).toBe(0);
+    return worker;
+  }
+
+  /** Trains on one node, starts again on another with an empty folder, and returns what lies there and what the program was told. */
+  async function moved(run: string, files: Readonly<Record<string, string>>) {
+    const first = `${run}-1`;
+    await runTo(first, run, writer(staged.folderOf(first), files));
+    const second = `${run}-2`;
+    const worker = await runTo(second, run, PRINT_RESUME);
+    const folder = staged.folderOf(second);
+    const resume = /resumes at \[(.*)\]/.exec(said(worker))?.[1] ?? "";
+    return { files: read(folder), resume: resume.replace(`${folder}/`, ""), worker, folder };
+  }
+
+  test("Lightning's files come back as files below their version, with last.ckpt", async () => {
+    const names = ["epoch=0-step=2.ckpt", "epoch=0-step=4.ckpt", "last.ckpt"];
+    const first = staged.folderOf("lightning-1");
+    const place = join(first, "lightning_logs/version_0/checkpoints");
+    await runTo(
+      "lightning-1",
+      "lightning",
+      program(`const fs = require("node:fs");
+      fs.mkdirSync(${JSON.stringify(place)}, { recursive: true });
+      fs.writeFileSync(${JSON.stringify(join(dirname(place), "hparams.yaml"))}, "lr: 0.1");
+      for (const name of ${JSON.stringify(names)}) fs.copyFileSync(${JSON.stringify(join(fixtures, "lightning"))} + "/" + name, ${JSON.stringify(place)} + "/" + name);`),
+    );
+    const worker = await runTo("lightning-2", "lightning", PRINT_RESUME);
+    const second = join(staged.folderOf("lightning-2"), "lightning_logs/version_0/checkpoints");
+    expect(readdirSync(second).toSorted()).toEqual(["epoch=0-step=4.ckpt", "last.ckpt"]);
+    for (const name of ["epoch=0-step=4.ckpt", "last.ckpt"]) {
+      expect(readFileSync(join(second, name)).equals(readFileSync(join(place, name)))).toBe(true);
+      expect(Math.abs(statSync(join(second, name)).mtimeMs - statSync(join(place, name)).mtimeMs)).toBeLessThan(1);
+    }
+    expect(readFileSync(join(dirname(second), "hparams.yaml"), "utf8")).toBe("lr: 0.1");
+    expect(said(worker)).toContain(`resumes at [${join(second, "epoch=0-step=4.ckpt")}]`);
+    const [newest] = await staged.completeOf("lightning");
+    expect(newest?.place).toMatchObject({
+      path: "lightning_logs/version_0/checkpoints/epoch=0-step=4.ckpt",
+      kind: "files",
+    });
+  });
+
+  const comesBack = async ({ run, files, back, resume }: Layout) => {
+    const found = await moved(run, files);
+    expect(found.files).toEqual(back);
+    expect(found.resume).toBe(resume);
+  };
+  test.each(LAYOUTS)("$run: the same files at the same places", comesBack);
+
+  test("a file that is restored over another one keeps it aside", async () => {
+    await moved("over", { "ckpt_50.pt": "trained" });
+    const third = staged.folderOf("over-3");
+    mkdirSync(third, { recursive: true });
+    writeFileSync(join(third, "ckpt_50.pt"), "of another program");
+    await runTo("over-3", "over", PRINT_RESUME);
+    expect(read(third)).toEqual({ "ckpt_50.pt": "trained", ".set-aside-ckpt_50.pt": "of another program" });
+  });
+
+  test("from the beginning, nothing of a step stays where the program would find it, and what is in the bucket goes", async () => {
+    const node = "none-1";
+    const folder = staged.folderOf(node);
+    const files = { "model_step_10.pt": "m", "optim_step_10.pt": "o", "last.pt": "l" };
+    await runTo(node, "none", writer(folder, files));
+    const again = async (flags: string[]) => {
+      const worker = await staged.startNode({ name: node, run: "none", program: PRINT_RESUME, flags });
+      expect((await worker.exited).code, said(worker)).toBe(0);
+      return worker;
+    };
+    const worker = await again(["--from", "none"]);
+    expect(said(worker)).toContain("resumes at []");
+    const aside = Object.fromEntries(Object.entries(files).map(([name, text]) => [`.set-aside-${name}`, text]));
     expect(read(folder)).toEqual(aside);
-    await putObjectText(client, { ...at, text });
     await again([]);
     expect(read(folder)).toEqual({});
-  } finally {
-    client.destroy();
-  }
-});
+  });
 
-test("training that begins anew in the same folder is kept safe, and the next node goes on from it", async () => {
-  const node = "anew-1";
-  const folder = stage.folderOf(node);
-  await runTo(node, "anew", writer(folder, { "step_200/model.pt": "old" }));
-  const again = await runTo(node, "anew", writer(folder, { "step_30/model.pt": "new" }));
-  expect(said(again)).toContain("Training of anew began anew: step 30 was written after step 200.");
-  const worker = await runTo("anew-2", "anew", PRINT_RESUME);
-  expect(said(worker)).toContain("anew goes on from step 30.");
-  expect(read(stage.folderOf("anew-2"))).toEqual({ "step_30/model.pt": "new" });
-  // The line before is still there, whole.
-  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("anew") });
-  expect(checkpoints.map(({ step, state, isNewest }) => ({ step, state, isNewest }))).toEqual([
-    { step: 30, state: "complete", isNewest: true },
-    { step: 200, state: "complete", isNewest: false },
-  ]);
-});
-
-test("what is in no checkpoint format is told, and --require-safe ends with 9", async () => {
-  const folder = stage.folderOf("untaken");
-  mkdirSync(folder, { recursive: true });
-  const flags = ["--settle", "50ms", "--require-safe"];
-  const notes = program(
-    `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "notes.dat"))}, "x".repeat(9000))`,
-  );
-  const worker = await stage.startNode({ name: "untaken", run: "untaken", program: notes, flags });
-  expect(await worker.exited).toMatchObject({ code: 9 });
-  expect(said(worker)).toContain(
-    `Nothing that the program wrote to ${folder} is safe: notes.dat (8.8 KiB) is in no checkpoint format.`,
-  );
-  const { rows } = await stage.client.events.list.query({ nodeId: null, run: "untaken", cursor: null, limit: 50 });
-  // The alert rule "nothing-safe" goes by the operation.
-  const told = rows.find(({ kind, fault }) => kind === "capture-refused" && fault?.op === ENDED_UNSAFE);
-  expect(told?.text).toContain("notes.dat");
-  const saved = program(
-    `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "ckpt_5.pt"))}, "x".repeat(9000))`,
-  );
-  const second = await stage.startNode({ name: "untaken", run: "untaken", program: saved, flags });
-  expect((await second.exited).code, said(second)).toBe(0);
-});
-
-test("the best checkpoint that the Trainer's state names comes back beside the newest", async () => {
-  const folder = stage.folderOf("best-1");
-  const state = (step: number) =>
-    JSON.stringify({ global_step: step, best_model_checkpoint: "/home/me/out/checkpoint-10", log_history: [] });
-  const saved = (step: number) =>
-    writer(folder, {
-      [`checkpoint-${step}/pytorch_model.bin`]: `weights of ${step}`,
-      [`checkpoint-${step}/trainer_state.json`]: state(step),
+  test("what was set aside stays when its checkpoint was removed from the bucket since, and goes once that is back", async () => {
+    const node = "emptied-1";
+    const folder = staged.folderOf(node);
+    await runTo(node, "emptied", writer(folder, { "step_10/model.pt": "m" }));
+    const again = async (flags: string[]) => {
+      const worker = await staged.startNode({ name: node, run: "emptied", program: program("0"), flags });
+      expect((await worker.exited).code, said(worker)).toBe(0);
+    };
+    await again(["--from", "none"]);
+    const aside = { ".set-aside-step_10/model.pt": "m" };
+    expect(read(folder)).toEqual(aside);
+    // By another tool: the record of the hub still says that it is complete.
+    const { store } = staged;
+    const access = { ...store, region: "us-east-1", addressing: "path", traits: traitsOf("minio") } as const;
+    const client = createControlClient({
+      access,
+      credential: { accessKeyId: store.accessKey, secretAccessKey: store.secretKey },
     });
-  for (const step of [10, 20, 40]) await runTo("best-1", "best", saved(step));
-  const worker = await runTo("best-2", "best", PRINT_RESUME);
-  expect(said(worker)).toContain("best goes on from step 40.");
-  expect(said(worker)).toContain("best: safe up to step 40;");
-  expect(Object.keys(read(stage.folderOf("best-2"))).toSorted()).toEqual([
-    "checkpoint-10/pytorch_model.bin",
-    "checkpoint-10/trainer_state.json",
-    "checkpoint-40/pytorch_model.bin",
-    "checkpoint-40/trainer_state.json",
-  ]);
-  const newest = await stage.startNode({
-    name: "best-3",
-    run: "best",
-    program: PRINT_RESUME,
-    flags: ["--restore", "newest"],
+    try {
+      const at = { bucket: store.bucket, key: await keyOfData(client, "emptied") };
+      const { text } = await getObjectText(client, { ...at, maxBytes: 1_000 });
+      await deleteObject(client, at);
+      await again([]);
+      expect(read(folder)).toEqual(aside);
+      await putObjectText(client, { ...at, text });
+      await again([]);
+      expect(read(folder)).toEqual({});
+    } finally {
+      client.destroy();
+    }
   });
-  expect(await newest.exited).toMatchObject({ code: 0 });
-  expect(readdirSync(stage.folderOf("best-3"))).toEqual(["checkpoint-40"]);
-});
 
-test("--restore kept brings back all that is kept of the line, and the newest one keeps its own last.ckpt", async () => {
-  const folder = stage.folderOf("kept-1");
-  const saved = (step: number) =>
-    writer(folder, { [`epoch=${step / 10}-step=${step}.ckpt`]: `state of ${step}`, "last.ckpt": `state of ${step}` });
-  for (const step of [10, 20, 30]) await runTo("kept-1", "kept", saved(step));
-  const worker = await stage.startNode({
-    name: "kept-2",
-    run: "kept",
-    program: PRINT_RESUME,
-    flags: ["--settle", "50ms", "--restore", "kept"],
+  test("training that begins anew in the same folder is kept safe, and the next node goes on from it", async () => {
+    const node = "anew-1";
+    const folder = staged.folderOf(node);
+    await runTo(node, "anew", writer(folder, { "step_200/model.pt": "old" }));
+    const again = await runTo(node, "anew", writer(folder, { "step_30/model.pt": "new" }));
+    expect(said(again)).toContain("Training of anew began anew: step 30 was written after step 200.");
+    const worker = await runTo("anew-2", "anew", PRINT_RESUME);
+    expect(said(worker)).toContain("anew goes on from step 30.");
+    expect(read(staged.folderOf("anew-2"))).toEqual({ "step_30/model.pt": "new" });
+    // The line before is still there, whole.
+    expect((await staged.completeOf("anew")).map(({ step, isNewest }) => ({ step, isNewest }))).toEqual([
+      { step: 30, isNewest: true },
+      { step: 200, isNewest: false },
+    ]);
   });
-  expect((await worker.exited).code, said(worker)).toBe(0);
-  expect(said(worker)).toContain("kept goes on from step 30.");
-  const back = stage.folderOf("kept-2");
-  expect(read(back)).toEqual({
-    "epoch=1-step=10.ckpt": "state of 10",
-    "epoch=2-step=20.ckpt": "state of 20",
-    "epoch=3-step=30.ckpt": "state of 30",
-    "last.ckpt": "state of 30",
-  });
-  const told = worker.lines.filter((line) => line.includes("too: it is kept."));
-  expect(told.map((line) => /step=(\d+)/.exec(line)?.[1])).toEqual(["20", "10"]);
-});
 
-test("the steps that Orbax compares by their metrics come back beside the newest", async () => {
-  const folder = stage.folderOf("orbax-1");
-  const saved = (step: number) =>
-    writer(folder, {
-      [`${step}/_CHECKPOINT_METADATA`]: "{}",
-      [`${step}/metrics/metrics`]: JSON.stringify({ distance: step === 20 ? 0 : 100 - step }),
-      [`${step}/default/manifest.ocdbt`]: `state of ${step}`,
-      [`${step}/commit_success.txt`]: "done",
+  test("what is in no checkpoint format is told, and --require-safe ends with 9", async () => {
+    const folder = staged.folderOf("untaken");
+    mkdirSync(folder, { recursive: true });
+    const flags = ["--settle", "50ms", "--require-safe"];
+    const notes = program(
+      `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "notes.dat"))}, "x".repeat(9000))`,
+    );
+    const worker = await staged.startNode({ name: "untaken", run: "untaken", program: notes, flags });
+    expect(await worker.exited).toMatchObject({ code: 9 });
+    expect(said(worker)).toContain(
+      `Nothing that the program wrote to ${folder} is safe: notes.dat (8.8 KiB) is in no checkpoint format.`,
+    );
+    const saved = program(
+      `require("node:fs").writeFileSync(${JSON.stringify(join(folder, "ckpt_5.pt"))}, "x".repeat(9000))`,
+    );
+    const second = await staged.startNode({ name: "untaken", run: "untaken", program: saved, flags });
+    expect((await second.exited).code, said(second)).toBe(0);
+  });
+
+  test("the best checkpoint that the Trainer's state names comes back beside the newest", async () => {
+    const folder = staged.folderOf("best-1");
+    const state = (step: number) =>
+      JSON.stringify({ global_step: step, best_model_checkpoint: "/home/me/out/checkpoint-10", log_history: [] });
+    const saved = (step: number) =>
+      writer(folder, {
+        [`checkpoint-${step}/pytorch_model.bin`]: `weights of ${step}`,
+        [`checkpoint-${step}/trainer_state.json`]: state(step),
+      });
+    for (const step of [10, 20, 40]) await runTo("best-1", "best", saved(step));
+    const worker = await runTo("best-2", "best", PRINT_RESUME);
+    expect(said(worker)).toContain("best goes on from step 40.");
+    expect(said(worker)).toContain("best: safe up to step 40;");
+    expect(Object.keys(read(staged.folderOf("best-2"))).toSorted()).toEqual([
+      "checkpoint-10/pytorch_model.bin",
+      "checkpoint-10/trainer_state.json",
+      "checkpoint-40/pytorch_model.bin",
+      "checkpoint-40/trainer_state.json",
+    ]);
+    const newest = await staged.startNode({
+      name: "best-3",
+      run: "best",
+      program: PRINT_RESUME,
+      flags: ["--restore", "newest"],
     });
-  for (const step of [10, 20]) await runTo("orbax-1", "orbax", saved(step));
-  // Its manager keeps the best two.
-  rmSync(join(folder, "10"), { recursive: true });
-  await runTo("orbax-1", "orbax", saved(30));
-  await runTo("orbax-2", "orbax", PRINT_RESUME);
-  expect(read(stage.folderOf("orbax-2"))).toEqual(read(folder));
-  expect(readdirSync(folder).toSorted()).toEqual(["20", "30"]);
-});
+    expect(await newest.exited).toMatchObject({ code: 0 });
+    expect(readdirSync(staged.folderOf("best-3"))).toEqual(["checkpoint-40"]);
+  });
 
-test("weights that a program leaves deeper down at its end are kept as the final model of the run", async () => {
-  const folder = stage.folderOf("deep-1");
-  const out = join(folder, "outputs/2026-11-28/03-20-33");
-  const script = program(`const fs = require("node:fs"), at = ${JSON.stringify(out)};
+  test("--restore kept brings back all that is kept of the line, and the newest one keeps its own last.ckpt", async () => {
+    const folder = staged.folderOf("kept-1");
+    const saved = (step: number) =>
+      writer(folder, { [`epoch=${step / 10}-step=${step}.ckpt`]: `state of ${step}`, "last.ckpt": `state of ${step}` });
+    for (const step of [10, 20, 30]) await runTo("kept-1", "kept", saved(step));
+    const worker = await staged.startNode({
+      name: "kept-2",
+      run: "kept",
+      program: PRINT_RESUME,
+      flags: ["--settle", "50ms", "--restore", "kept"],
+    });
+    expect((await worker.exited).code, said(worker)).toBe(0);
+    expect(said(worker)).toContain("kept goes on from step 30.");
+    const back = staged.folderOf("kept-2");
+    expect(read(back)).toEqual({
+      "epoch=1-step=10.ckpt": "state of 10",
+      "epoch=2-step=20.ckpt": "state of 20",
+      "epoch=3-step=30.ckpt": "state of 30",
+      "last.ckpt": "state of 30",
+    });
+    const told = worker.lines.filter((line) => line.includes("too: it is kept."));
+    expect(told.map((line) => /step=(\d+)/.exec(line)?.[1])).toEqual(["20", "10"]);
+  });
+
+  test("weights that a program leaves deeper down at its end are kept as the final model of the run", async () => {
+    const folder = staged.folderOf("deep-1");
+    const out = join(folder, "outputs/2026-11-28/03-20-33");
+    const script = program(`const fs = require("node:fs"), at = ${JSON.stringify(out)};
     fs.mkdirSync(at, { recursive: true });
     fs.writeFileSync(at + "/step_10.pt", "state");
     const earlier = Date.now() / 1000 - 5;
     fs.utimesSync(at + "/step_10.pt", earlier, earlier);
     fs.writeFileSync(at + "/config.json", "{}");
     fs.writeFileSync(at + "/adapter_model.bin", "weights");`);
-  const worker = await runTo("deep-1", "deep", script);
-  expect(said(worker)).toContain("Safe: the final model of deep");
-  const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("deep") });
-  const files = Object.fromEntries(checkpoints.map(({ role, fileCount }) => [role ?? "checkpoint", fileCount]));
-  expect(files).toEqual({ checkpoint: 1, "final-model": 2 });
-});
+    const worker = await runTo("deep-1", "deep", script);
+    expect(said(worker)).toContain("Safe: the final model of deep");
+    const files = Object.fromEntries((await staged.completeOf("deep")).map(({ role, fileCount }) => [role, fileCount]));
+    expect(files).toEqual({ checkpoint: 1, "final-model": 2 });
+  });
 
-test("the Python client names the file itself, and restores it by hand as a file", async () => {
-  const name = "epoch=5-step=600.ckpt";
-  await runTo("python-1", "python", writer(stage.folderOf("python-1"), { [`runs/a/${name}`]: "the state" }));
-  const beside = join(stage.dir, "by-hand", name);
-  const script = `import os, tidemark
+  test("the Python client names the file itself, and restores it by hand as a file", async () => {
+    const name = "epoch=5-step=600.ckpt";
+    await runTo("python-1", "python", writer(staged.folderOf("python-1"), { [`runs/a/${name}`]: "the state" }));
+    const beside = join(staged.dir, "by-hand", name);
+    const script = `import os, tidemark
 path = tidemark.resume_path()
-print("kind", os.path.isfile(path), "text", open(path).read(), "name", os.path.relpath(path, ${JSON.stringify(stage.folderOf("python-2"))}))
+print("kind", os.path.isfile(path), "text", open(path).read(), "name", os.path.relpath(path, ${JSON.stringify(staged.folderOf("python-2"))}))
 tidemark.restore(${JSON.stringify(beside)})
 print("by hand", os.path.isfile(${JSON.stringify(beside)}), open(${JSON.stringify(beside)}).read())`;
-  mkdirSync(stage.folderOf("python-2"), { recursive: true });
-  const worker = await stage.startNode({
-    name: "python-2",
-    run: "python",
-    program: [process.env["PYTHON"] ?? "python3", "-B", "-c", script],
-    env: { PYTHONPATH: join(ROOT, "clients/python") },
-    flags: ["--settle", "50ms"],
+    mkdirSync(staged.folderOf("python-2"), { recursive: true });
+    const worker = await staged.startNode({
+      name: "python-2",
+      run: "python",
+      program: [process.env["PYTHON"] ?? "python3", "-B", "-c", script],
+      env: { PYTHONPATH: join(ROOT, "clients/python") },
+      flags: ["--settle", "50ms"],
+    });
+    expect((await worker.exited).code, said(worker)).toBe(0);
+    expect(said(worker)).toContain(`kind True text the state name runs/a/${name}`);
+    expect(said(worker)).toContain("by hand True the state");
   });
-  expect((await worker.exited).code, said(worker)).toBe(0);
-  expect(said(worker)).toContain(`kind True text the state name runs/a/${name}`);
-  expect(said(worker)).toContain("by hand True the state");
+
+  if (implementation !== "hub") return;
+
+  test.each(FURTHER_LAYOUTS)("$run: the same files at the same places", comesBack);
+
+  test("the steps that Orbax compares by their metrics come back beside the newest", async () => {
+    const folder = staged.folderOf("orbax-1");
+    const saved = (step: number) =>
+      writer(folder, {
+        [`${step}/_CHECKPOINT_METADATA`]: "{}",
+        [`${step}/metrics/metrics`]: JSON.stringify({ distance: step === 20 ? 0 : 100 - step }),
+        [`${step}/default/manifest.ocdbt`]: `state of ${step}`,
+        [`${step}/commit_success.txt`]: "done",
+      });
+    for (const step of [10, 20]) await runTo("orbax-1", "orbax", saved(step));
+    // Its manager keeps the best two.
+    rmSync(join(folder, "10"), { recursive: true });
+    await runTo("orbax-1", "orbax", saved(30));
+    await runTo("orbax-2", "orbax", PRINT_RESUME);
+    expect(read(staged.folderOf("orbax-2"))).toEqual(read(folder));
+    expect(readdirSync(folder).toSorted()).toEqual(["20", "30"]);
+  });
+
+  test("a hub is told what is in no checkpoint format", async () => {
+    const { rows } = await staged
+      .stage()
+      .client.events.list.query({ nodeId: null, run: "untaken", cursor: null, limit: 50 });
+    // The alert rule "nothing-safe" goes by the operation.
+    const told = rows.find(({ kind, fault }) => kind === "capture-refused" && fault?.op === ENDED_UNSAFE);
+    expect(told?.text).toContain("notes.dat");
+  });
 });

@@ -125,16 +125,6 @@ describe("alone", () => {
     expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("llama: step 10") as string });
   });
 
-  test("one checkpoint is saved by hand without a worker and without a hub", async () => {
-    const path = write(folderOf(alone, "by-hand"), 77);
-    const args = ["save", path, "--run", "hand", "--to", `s3://${alone.store.bucket}/hand`];
-    const state = ["--state", join(alone.dir, "nodes", "by-hand", "state")];
-    const saved = await runOnce(testedWorker(), [...args, ...state], { env: keysInEnv(alone.store) });
-    expect(saved).toMatchObject({ code: 0 });
-    expect(saved.stdout).toContain("Safe: hand step 77");
-    expect(await stepsIn(alone, "hand")).toEqual([["hand", 77, 1]]);
-  });
-
   test("an object that is gone is no part of a checkpoint that is gone on from", async () => {
     const at = { run: "torn", prefix: "torn" };
     for (const step of [1, 2]) {

@@ -95,13 +95,13 @@ export const root = {
       situation: "The worker is root and restores into a folder of another user.",
       outcome:
         "Files, folders and links that it makes, also above and beside the checkpoint, belong to the owner and group of the nearest folder that was there.",
-      test: "e2e/process/same-place.test.ts > what root restores into a folder of somebody else belongs to them: folders above it, pointers, settings and links too",
+      test: "e2e/process/restored-owners.test.ts > what root restores into a folder of somebody else belongs to them: folders above it, pointers, settings and links too",
     },
     {
       situation:
         "Root may not change owners there: NFS with root_squash, a user namespace, a container without CAP_CHOWN.",
       outcome: "The restore goes on, and one sentence names the path and what to do.",
-      test: "e2e/process/same-place.test.ts > where root may not change owners, the restore goes on and says so once",
+      test: "e2e/process/restored-owners.test.ts > where root may not change owners, the restore goes on and says so once",
     },
     {
       situation: "A restore makes folders above the checkpoint (logs/version_0/checkpoints).",

@@ -31,7 +31,7 @@ interface AloneNode {
   prefix: string;
   program?: string;
   flags?: string[];
-  store?: RunningStore;
+  env?: Record<string, string>;
 }
 
 /** Folder that the node of this name watches. */
@@ -52,7 +52,7 @@ export async function startAlone(alone: Alone, node: AloneNode): Promise<Running
     watch: folderOf(alone, name),
     flags: ["--to", `s3://${alone.store.bucket}/${prefix}`, "--settle", "200ms", ...flags],
     ...(program !== undefined && { program: [process.execPath, "-e", program] }),
-    env: keysInEnv(alone.store),
+    env: { ...keysInEnv(alone.store), ...node.env },
   });
   alone.started.push(worker);
   return worker;

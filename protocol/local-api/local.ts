@@ -127,8 +127,9 @@ export interface LocalRun extends RunBacklog {
 export interface LocalStatus extends LocalState {
   node: string;
   version: string;
-  hub: { url: string; isUp: boolean };
-  /** Other nodes that write below the same prefix now, as they were found within the last minutes. Absent with a hub. */
+  /** `says`: what the worker asks and whether it answers, for a person; left out by a worker of an earlier version. */
+  hub: { url: string; isUp: boolean; says?: string };
+  /** Other nodes that write below the same prefix without a hub, as they were found within the last minutes. None with a hub. */
   otherWriters?: { run: string; node: string }[];
   /** Epoch ms. */
   at: number;

@@ -44,6 +44,18 @@ test("every operation is signed, in order, at the source's own clock", async () 
   expect(signed[0]?.expiresAt).toBe(Date.UTC(2026, 0, 2, 0, 1));
 });
 
+test("a whole object is written only where none lies when that was asked for, and a completion has no condition", async () => {
+  const plain = { ...access, traits: { ...access.traits, conditionalWrites: false } };
+  const put = { op: "put", key: "a", sizeBytes: 1, nonce: "n".repeat(32), crc32: "00000000" } as const;
+  const complete = { op: "complete", key: "a", uploadId: "u" } as const;
+  const conditionsOf = async (putsOnlyIfAbsent: boolean) => {
+    const source = createDirectSource({ access: plain, credential, now: () => NOON, putsOnlyIfAbsent });
+    return (await source.sign([put, complete])).map(({ headers }) => headers["if-none-match"]);
+  };
+  expect(await conditionsOf(true)).toEqual(["*", undefined]);
+  expect(await conditionsOf(false)).toEqual([undefined, undefined]);
+});
+
 describe("a clock that is wrong", () => {
   test("is noticed in any answer, and signatures follow the store's", async () => {
     const source = open();

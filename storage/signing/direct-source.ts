@@ -73,6 +73,11 @@ export function createDirectSource(input: {
   credential: Credential | CredentialSource;
   now?: () => number;
   lifetimeMs?: number;
+  /**
+   * Whole objects are written only where none lies. It says nothing of parts that are joined: a store may keep to the condition
+   * of a PUT and refuse that of a completion.
+   */
+  putsOnlyIfAbsent?: boolean;
 }): DirectSource {
   const { now = Date.now, lifetimeMs = DEFAULT_LIFETIME_MS } = input;
   const keys = "fresh" in input.credential ? input.credential : fixedCredential(input.credential);
@@ -105,8 +110,12 @@ export function createDirectSource(input: {
     access = asHost;
     return true;
   };
+  const accessFor = ({ op }: Operation): StoreAccess =>
+    op === "put" && input.putsOnlyIfAbsent === true
+      ? { ...access, traits: { ...access.traits, conditionalWrites: true } }
+      : access;
   const signWith = (credential: Credential, operation: Operation): SignedRequest =>
-    presignOperation({ access, credential, operation, nowMs: now() + correctionMs, lifetimeMs });
+    presignOperation({ access: accessFor(operation), credential, operation, nowMs: now() + correctionMs, lifetimeMs });
   const isKeyOver = (answer: HttpAnswer): boolean =>
     answer.status >= 400 &&
     faultOfAnswer({ op: "sign", subject: "", answer }).code === "CREDENTIALS_EXPIRED" &&

@@ -90,39 +90,48 @@ export function adviceHere(
   };
 }
 
+/** The record of complete checkpoints that a command asks. */
+interface AskedRecord {
+  by: "hub" | "bucket";
+  /** Faults: those of the hub or the store, BAD_INPUT on a machine that has joined no hub. */
+  pointsOf(runs: readonly RunName[]): Promise<RestorePoint[]>;
+}
+
+/** Chooses the record: that of the bucket of `--to`, else that of the hub which this machine has joined. */
+function recordOf(verb: Pick<Verb, "config" | "home">, signal: AbortSignal): AskedRecord {
+  const to = verb.config.text("to");
+  return to === null ? hubRecord(verb, signal) : bucketRecord(verb.config, { to, signal });
+}
+
+const hubRecord = (verb: Pick<Verb, "config" | "home">, signal: AbortSignal): AskedRecord => ({
+  by: "hub",
+  pointsOf: async (runs) => {
+    const { hub } = await joinHub(verb, { command: "status", otherwise: "join one first", signal });
+    return hub.ask("restorePoints", (client, limit) =>
+      client.node.restorePoints.query({ runs: [...runs] }, { signal: limit }),
+    );
+  },
+});
+
+const bucketRecord = (config: Config, { to, signal }: { to: string; signal: AbortSignal }): AskedRecord => ({
+  by: "bucket",
+  pointsOf: async (runs) => {
+    const opened = await openBucket(config, { ...readTo(to), signal });
+    try {
+      return await readPoints(opened, runs);
+    } finally {
+      await opened.close();
+    }
+  },
+});
+
 /** Asks the record of the hub, or of the bucket of `--to`; falls back to the node's ledger where none answers in three seconds. */
 export async function adviseHere(verb: Pick<Verb, "config" | "home" | "signal">, books: Books): Promise<AdviceHere> {
   const runs = diskPointsOf(books)
     .slice(0, MOST_POINTS)
     .flatMap(({ run }) => runName.safeParse(run).data ?? []);
   if (runs.length === 0) return adviceHere(books, []);
-  const signal = AbortSignal.any([verb.signal, AbortSignal.timeout(HUB_MS)]);
-  const to = verb.config.text("to");
-  if (to !== null) return adviceHere(books, await pointsInBucket(verb.config, { to, runs, signal }), "bucket");
-  try {
-    const { hub } = await joinHub(verb, { command: "status", otherwise: "join one first", signal });
-    const points = await hub.ask("restorePoints", (client, limit) =>
-      client.node.restorePoints.query({ runs }, { signal: limit }),
-    );
-    return adviceHere(books, points);
-  } catch {
-    return adviceHere(books, null);
-  }
-}
-
-/** Null: the bucket did not answer. */
-async function pointsInBucket(
-  config: Config,
-  about: { to: string; runs: readonly RunName[]; signal: AbortSignal },
-): Promise<RestorePoint[] | null> {
-  try {
-    const opened = await openBucket(config, { ...readTo(about.to), signal: about.signal });
-    try {
-      return await readPoints(opened, about.runs);
-    } finally {
-      await opened.close();
-    }
-  } catch {
-    return null;
-  }
+  const record = recordOf(verb, AbortSignal.any([verb.signal, AbortSignal.timeout(HUB_MS)]));
+  const points = await record.pointsOf(runs).catch(() => null);
+  return adviceHere(books, points, record.by);
 }

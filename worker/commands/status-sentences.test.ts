@@ -60,7 +60,7 @@ test("what was moved aside is listed with its size and its place, escaped", () =
   const rest = { pending: 0, error: null, node: "gpu-1", version: "0", store: null, transfers: [], runs: [] };
   const said = sentencesOf({ ...rest, ...rates, hub: { url: "http://hub", isUp: true }, at: NOW, aside });
   expect(said[1]).toBe(
-    "Moved aside: checkpoint-50, 2 files, 4.0 KiB, at /w/.set-aside-unfinished-checkpoint-50. It stays until you remove it, or until the hub confirms that its checkpoint is complete in the bucket.",
+    "Moved aside: checkpoint-50, 2 files, 4.0 KiB, at /w/.set-aside-unfinished-checkpoint-50. It stays until you remove it, or until its checkpoint is known to be complete in the bucket.",
   );
   expect(said[2]).not.toContain("\u001b");
 });

@@ -2,13 +2,8 @@ import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
 import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
+import { describeHub } from "../hub-link/hub-address.ts";
 import { shownName } from "../command-line/verb.ts";
-
-/** A worker without a hub names the place it writes to instead of a URL. */
-function hubWords({ url, isUp }: LocalStatus["hub"]): string {
-  if (url.startsWith("s3://")) return `no hub: it works alone, and the bucket ${isUp ? "answers" : "is away"}`;
-  return `the hub ${isUp ? "answers" : "is away"} (${url})`;
-}
 
 /** Returns the status of a worker in sentences: of the worker, then of each of its runs. */
 export function sentencesOf(status: LocalStatus): string[] {
@@ -16,7 +11,7 @@ export function sentencesOf(status: LocalStatus): string[] {
   const place = status.store === null ? "no store yet" : `${status.store.bucket} (${status.store.profile})`;
   const rates = `${formatRate(status.upBytesPerSecond, "bytes")} up, ${formatRate(status.downBytesPerSecond, "bytes")} down`;
   return [
-    `${node} -> ${place}, ${rates}; ${hubWords(hub)}.`,
+    `${node} -> ${place}, ${rates}; ${hub.says ?? describeHub(hub)}.`,
     ...status.runs.map((run) => sentenceOfRun(run, status.at)),
     ...status.runs.flatMap(({ run }) => lineSentences(run, status.lines ?? [])),
     ...(error === null ? [] : [error]),
@@ -46,7 +41,7 @@ function lineSentences(run: string, all: NonNullable<LocalStatus["lines"]>): str
 export const asideSentences = (aside: readonly LocalAside[]): string[] =>
   aside.map(
     ({ path, name, sizeBytes, files }) =>
-      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until the hub confirms that its checkpoint is complete in the bucket.`,
+      `Moved aside: ${shownName(name)}, ${formatCount(files)} ${files === 1 ? "file" : "files"}, ${formatBytes(sizeBytes)}, at ${shownName(path)}. It stays until you remove it, or until its checkpoint is known to be complete in the bucket.`,
   );
 
 function sentenceOfRun(run: LocalRun, at: number): string {

@@ -26,3 +26,7 @@ export const isLoopback = (host: string): boolean =>
   host === "[::1]" ||
   host === "::1" ||
   /^127(\.\d{1,3}){3}$/.test(host);
+
+/** Says for a person which hub is asked and whether it answers. */
+export const describeHub = ({ url, isUp }: { url: string; isUp: boolean }): string =>
+  `the hub ${isUp ? "answers" : "is away"} (${url})`;

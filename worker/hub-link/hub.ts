@@ -6,6 +6,7 @@ import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import { networkFetch } from "#storage/network/fetch.ts";
 import type { HubRouter } from "#server/router.ts";
 import { codeOf } from "../base/disk-fault.ts";
+import { describeHub } from "./hub-address.ts";
 
 /**
  * Client of the hub. Every call ends with a value or one Fault; the credential is sent only in a header. Calls are not
@@ -18,8 +19,10 @@ export interface Hub {
   openStream(input: { bootId: string }, told: StreamTold): () => void;
   /** Whether the last call reached the hub. */
   readonly isUp: boolean;
-  /** Without a hub: other nodes that write below the same prefix, as they were found last. */
-  readonly otherWriters?: () => readonly { run: string; node: string }[];
+  /** Says for a person what is asked and whether it answers: `the hub answers (https://hub.example)`. */
+  describe(): string;
+  /** Lists other nodes that write below the same prefix without a hub, as they were found last. None with a hub, which knows them. */
+  otherWriters(): readonly { run: string; node: string }[];
 }
 
 type Work<T> = (client: HubClient, signal: AbortSignal) => Promise<T>;
@@ -123,6 +126,8 @@ export function connectHub(base: string, options: HubOptions): Hub {
     get isUp() {
       return isUp;
     },
+    describe: () => describeHub({ url: base, isUp }),
+    otherWriters: () => [],
     ask: async (op, work) => {
       const used = options.credential();
       try {

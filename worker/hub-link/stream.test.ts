@@ -19,7 +19,13 @@ function createTrial(onOpen: (told: StreamTold, count: number) => void = () => u
   };
   const lost: unknown[] = [];
   const refused: Fault[] = [];
-  const hub: Hub = { openStream, isUp: true, ask: () => Promise.reject(new Error("nothing is asked")) };
+  const hub: Hub = {
+    openStream,
+    isUp: true,
+    describe: () => "",
+    otherWriters: () => [],
+    ask: () => Promise.reject(new Error("nothing is asked")),
+  };
   const stop = new AbortController();
   const start = (beforeOpen: Listening["beforeOpen"]) =>
     listen({

@@ -70,7 +70,8 @@ export interface OpenBucket {
   access: StoreAccess;
   /** Signatures by the clock and in the region that the store's answers told. */
   source: DirectSource;
-  createSource(): DirectSource;
+  /** Returns a source of its own. */
+  createSource(how?: { putsOnlyIfAbsent: boolean }): DirectSource;
   close(): Promise<void>;
 }
 
@@ -84,7 +85,8 @@ export async function openBucket(
 ): Promise<OpenBucket> {
   const keys = openKeys(config);
   const access = readAccess(config, at.bucket);
-  const createSource = () => createDirectSource({ access, credential: keys });
+  const createSource = (how?: { putsOnlyIfAbsent: boolean }) =>
+    createDirectSource({ access, credential: keys, ...how });
   const source = createSource();
   const engine = createEngine({
     source,
@@ -167,6 +169,8 @@ export async function openStandalone(
     const isConditional = before?.conditional[known] ?? (readsOnly ? false : await detectConditions(calls, prefix));
     const conditional = { ...before?.conditional, ...(!readsOnly && { [known]: isConditional }) };
     await writeStateFile(path, { nodeId: node.id, conditional });
+    // An object that was stored although its answer was lost is then looked at and not sent again, as with a hub.
+    const createDataSource = () => createSource({ putsOnlyIfAbsent: isConditional });
     const store: NodeStore = {
       profileId: PROFILE_ID,
       profileName: shown,
@@ -210,7 +214,7 @@ export async function openStandalone(
     return {
       hub,
       node: { nodeId: node.id, name: node.name },
-      createSource,
+      createSource: createDataSource,
       place: shown,
       isConditional,
       close: async () => {

@@ -70,6 +70,7 @@ export function createStandaloneHub(parts: StandaloneParts): Hub {
     get isUp() {
       return isUp;
     },
+    describe: () => `no hub: it works alone, and the bucket ${isUp ? "answers" : "is away"}`,
     ask: async (op, work) => {
       try {
         const result = await work(client, parts.signal);
