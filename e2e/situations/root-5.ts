@@ -61,9 +61,47 @@ export const root = {
       test: "server/core/checkpoints/refuse-archived.test.ts > a restore of archived objects is refused before it begins, with the files by name; of others it is not",
     },
     {
-      situation: "The same, and a program is to go on from it",
-      outcome: "Its node is told so before it asks for a byte.",
-      test: "server/core/checkpoints/refuse-archived.test.ts > a node that would go on from such a checkpoint is told so before it asks for a byte",
+      situation: "The same, and a node restores some of its files",
+      outcome: "It is told which objects are archived, and refuses only files that lie in them.",
+      test: "server/core/checkpoints/refuse-archived.test.ts > a node that may need only some files is told which objects are archived",
+    },
+    {
+      situation: "The same, without a hub: `tidemark restore RUN --to`",
+      outcome:
+        "Before anything is written the files are named, and the newest checkpoint that can be read is restored in its place.",
+      test: "e2e/process/archived.test.ts > falls back to the newest checkpoint that can be read, names the files, and asks for no byte of them",
+    },
+    {
+      situation: "The same, and a person named the step",
+      outcome:
+        "It is refused before anything is written, with the files by name. `--only` takes files that are not archived.",
+      test: "e2e/process/archived.test.ts > of a step that a person names is refused before it writes anything",
+    },
+    {
+      situation: "The same, and a program is to go on from it (`tidemark run --to`)",
+      outcome: "It gets the newest checkpoint that can be read, and that is said; one that `--from` names is refused.",
+      test: "e2e/process/archived.test.ts > before a program starts gives it the newest step that can be read; one that --from names is refused",
+    },
+    {
+      situation: "Archived objects that somebody has asked the store to restore (`x-amz-restore`)",
+      outcome: "While the store works it is said to wait; when it has finished they are read.",
+      test: "e2e/process/archived.test.ts > says to wait while the store restores the objects, and reads them when it has",
+    },
+    {
+      situation: "Objects in an archive tier of `INTELLIGENT_TIERING`, which only a HEAD shows",
+      outcome:
+        "They are found by a HEAD of each object of that class that is large enough for it; `GLACIER_IR` is read directly.",
+      test: "e2e/process/archived.test.ts > finds an archive tier of INTELLIGENT_TIERING, and asks about no object that cannot be in one",
+    },
+    {
+      situation: "An object that is archived while it is being restored",
+      outcome: "The answer 403 in the middle gives the same sentence, and nothing is put in place.",
+      test: "e2e/process/archived.test.ts > that meets an archived object in the middle says the same",
+    },
+    {
+      situation: "Archived objects in a folder that `cp` or `sync` fetches",
+      outcome: "Each is named without asking for a byte of it; all others are fetched. Exit code 8.",
+      test: "e2e/process/archived.test.ts > by %s names archived objects without asking for a byte of them",
     },
     {
       situation: "A store that says `EncodingType` url and leaves `+` as it is",
