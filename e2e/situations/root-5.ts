@@ -5,14 +5,20 @@ export const root = {
   title: "Stored bytes are the bytes",
   rows: [
     {
-      situation: "An object with `Content-Encoding: gzip`, `br` or `zstd`",
-      outcome: "`cp`, `sync` and `cat` give its bytes as they are stored.",
-      test: "e2e/process/stored-bytes.test.ts > an object stored as %s comes as it is stored, by cp, sync and cat",
+      situation: "An object with `Content-Encoding: gzip`, `aws-chunked`, `aws-chunked,gzip`, `br` or `zstd`",
+      outcome:
+        "`cp` (alone, in a folder, in ranges, inside the store), `sync` and `cat` give its bytes as they are stored.",
+      test: "e2e/process/encoded-objects.test.ts > comes as it is stored by %s",
     },
     {
-      situation: "An object whose store says `Content-Encoding: aws-chunked`",
-      outcome: "Its bytes come as they are stored.",
-      test: "e2e/process/stored-bytes.test.ts > an object that its store calls aws-chunked comes as it is stored",
+      situation: "A safetensors file with a `Content-Encoding`",
+      outcome: "`inspect` and adoption read the header that is stored.",
+      test: "e2e/process/encoded-objects.test.ts > is inspected by the bytes that are stored",
+    },
+    {
+      situation: "A link to an object with a `Content-Encoding`, opened in a browser",
+      outcome: "The store is asked not to say the encoding, so that the browser saves the bytes as they are stored.",
+      test: "e2e/process/encoded-restored.test.ts > an object stored as %s comes as it is stored through a link of the hub",
     },
     {
       situation: "A checkpoint of another tool whose objects have a `Content-Encoding`",
@@ -37,11 +43,26 @@ export const root = {
     {
       situation: "An object with an encoding, downloaded by a browser, which would undo it",
       outcome: "The store is asked not to say it, and the bytes come as they are stored.",
-      test: "app/_browser-transfers/engine/download-file.test.ts > that is stored with an encoding comes as it is stored, though the browser would undo it",
+      test: "app/_browser-transfers/engine/download-file.test.ts > that is stored as %s comes as it is stored, though the browser would undo it",
+    },
+    {
+      situation: "An object of which the key by which the bucket encrypts (SSE-KMS) is disabled or deleted",
+      outcome: "It is named as that, in the words of the store.",
+      test: "storage/answers/faults.test.ts > a refusal because of %s says so",
+    },
+    {
+      situation: "An object lock or a policy of the bucket refuses to have an object overwritten",
+      outcome: "The reason that the store names is shown.",
+      test: "storage/answers/faults.test.ts > a refusal because of %s says so",
+    },
+    {
+      situation: "A link to an archived object",
+      outcome: "It is refused, with what to do, before anybody is given the link.",
+      test: "server/features/bucket-browser/share-archived.test.ts > an archived object is not shared, nor one that is being restored; one that has been restored is",
     },
     {
       situation: "A proxy that encodes bytes on the way",
-      outcome: "It is refused: the length is not that of the object.",
+      outcome: "It is refused, and the proxy is named as the reason: the length is not that of the object.",
       test: "storage/answers/check-range.test.ts > %s",
     },
     {
@@ -107,6 +128,11 @@ export const root = {
       situation: "A store that says `EncodingType` url and leaves `+` as it is",
       outcome: "The rest of the page, or one small request, tells what its `+` are.",
       test: "e2e/process/stored-bytes.test.ts > a store that says that it encodes names, and leaves plus signs as they are, is understood",
+    },
+    {
+      situation: "The same, in the lists of a hub: pages, versions, unfinished uploads, folders to download, adoption",
+      outcome: "Each shows the names that the store has.",
+      test: "server/features/bucket-browser/plus-signs.test.ts > every list of a hub reads names in which a plus sign is %j",
     },
   ],
 } satisfies Root;
