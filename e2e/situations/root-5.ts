@@ -104,6 +104,11 @@ export const root = {
       test: "e2e/process/archived.test.ts > before a program starts gives it the newest step that can be read; one that --from names is refused",
     },
     {
+      situation: "The same, with a hub (`tidemark run --hub`)",
+      outcome: "As without one.",
+      test: "e2e/process/archived-hub.test.ts > a program goes on from the newest checkpoint that can be read, and that is said; one that --from names is refused",
+    },
+    {
       situation: "Archived objects that somebody has asked the store to restore (`x-amz-restore`)",
       outcome: "While the store works it is said to wait; when it has finished they are read.",
       test: "e2e/process/archived.test.ts > says to wait while the store restores the objects, and reads them when it has",
