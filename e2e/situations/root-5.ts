@@ -109,6 +109,11 @@ export const root = {
       test: "e2e/process/archived-hub.test.ts > a program goes on from the newest checkpoint that can be read, and that is said; one that --from names is refused",
     },
     {
+      situation: "A manifest that a rule moved to an archive, in `tidemark runs RUN --to`",
+      outcome: "Its checkpoint is listed as unreadable, with what to do; all others are listed as they are.",
+      test: "worker/standalone/list-steps.test.ts > an archived manifest is told for its own checkpoint, and the others are listed",
+    },
+    {
       situation: "Archived objects that somebody has asked the store to restore (`x-amz-restore`)",
       outcome: "While the store works it is said to wait; when it has finished they are read.",
       test: "e2e/process/archived.test.ts > says to wait while the store restores the objects, and reads them when it has",
