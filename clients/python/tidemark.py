@@ -69,7 +69,7 @@ State = TypedDict("State", {"pending": int, "error": Optional[str]})
 # A checkpoint that the worker took. `id` is None when it was taken earlier and has ended since. `state`: waiting, running,
 # done, superseded, failed or cancelled.
 Saved = TypedDict("Saved", {"id": Optional[str], "run": str, "step": int, "state": str, "sizeBytes": int, "files": int})
-# The restored checkpoint. `passedOver`: step of the newest checkpoint when it was skipped because it is damaged.
+# The restored checkpoint. `passedOver`: step of the newest checkpoint when it was skipped, because it is damaged or archived.
 Restored = TypedDict(
     "Restored", {"run": str, "step": int, "path": str, "checkpointId": str, "passedOver": Optional[int]}
 )

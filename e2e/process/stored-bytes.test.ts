@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { changeListings, putOdd, serveOdd, type PassedAnswer } from "../stage/odd-objects.ts";
 import { at, does, here, lines, round, start, store, tree, useVerbs } from "./verbs-stage.ts";
@@ -18,21 +17,6 @@ const against = async (args: string[], change: (answer: PassedAnswer) => PassedA
   }
 };
 
-const CODED: [string, Buffer][] = [
-  ["gzip", gzipSync("hello hello hello")],
-  ["br", brotliCompressSync("hello hello hello")],
-  ["zstd", zstdCompressSync("hello hello hello")],
-];
-
-test.each(CODED)("an object stored as %s comes as it is stored, by cp, sync and cat", async (encoding, bytes) => {
-  await putOdd(store, `t${round}/e/log`, { Body: bytes, ContentEncoding: encoding });
-  await does(["cp", `${at}/e/log`, join(here, "one")]);
-  expect(readFileSync(join(here, "one")).equals(bytes)).toBe(true);
-  await does(["sync", `${at}/e`, join(here, "all")]);
-  expect(readFileSync(join(here, "all/log")).equals(bytes)).toBe(true);
-  expect((await does(["cat", `${at}/e/log`])).out.equals(bytes)).toBe(true);
-});
-
 test("an object that is a web page is no answer of somebody else: cp, sync and cat give it", async () => {
   const body = "<!doctype html><html><body>a report</body></html>";
   await putOdd(store, `t${round}/h/report.html`, { Body: body, ContentType: "text/html" });
@@ -43,18 +27,6 @@ test("an object that is a web page is no answer of somebody else: cp, sync and c
     { "report.html": body },
   ]);
   expect((await does(["cat", `${at}/h/report.html`])).out.toString()).toBe(body);
-});
-
-test("an object that its store calls aws-chunked comes as it is stored", async () => {
-  const body = Buffer.alloc(300_000, "chunk");
-  await putOdd(store, `t${round}/c/log`, { Body: body });
-  const say = (answer: PassedAnswer) => ({
-    ...answer,
-    headers: { ...answer.headers, "content-encoding": "aws-chunked" },
-  });
-  const copied = await against(["cp", `${at}/c`, join(here, "c")], say);
-  expect(copied, copied.talk).toMatchObject({ code: 0 });
-  expect(readFileSync(join(here, "c/log")).equals(body)).toBe(true);
 });
 
 test("an archived object is named as that, with what to do, and the others are fetched", async () => {

@@ -51,6 +51,11 @@ export const FAULTS = {
     says: "The object is archived, so its bytes cannot be read now.",
     next: "Restore it first where it is stored (hours, by its class), and start again.",
   }),
+  OBJECT_BEING_RESTORED: row("never", 403, {
+    exit: 4,
+    says: "The object is being restored from its archive, so its bytes cannot be read yet.",
+    next: "Start again when the store has finished (hours, by its class).",
+  }),
   BAD_CREDENTIALS: row("never", 403, {
     exit: 4,
     says: "The store does not accept this access key or its secret.",

@@ -81,6 +81,10 @@ export function faultFrom({ code, ...told }: FaultData, op?: string): Fault {
   return new Fault(code, Object.fromEntries(known));
 }
 
+/** Whether bytes cannot be read until the store has brought them back from an archive. */
+export const isArchivedCode = (code: FaultCode): boolean =>
+  code === "OBJECT_ARCHIVED" || code === "OBJECT_BEING_RESTORED";
+
 export const isFault = (error: unknown): error is Fault => error instanceof Fault;
 
 /** Converts any thrown value to a Fault: values that are not Faults become INTERNAL with the original as cause. */

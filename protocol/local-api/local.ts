@@ -42,7 +42,7 @@ export const flushInput = z.strictObject({ run, timeoutMs: z.number().int().min(
 /**
  * `POST /v1/restore`: writes the newest complete checkpoint (or the one of `step`) to `path`; `dryRun` only reports what
  * that would do. `only` (globs) and `rank` select files; `tensors` (patterns) selects tensors of safetensors files. A
- * damaged newest checkpoint is skipped unless `fallback` is false.
+ * damaged or archived newest checkpoint is skipped unless `fallback` is false.
  */
 export const restoreInput = z.strictObject({
   run,
@@ -61,12 +61,16 @@ export interface RestoreAnswer {
   step: number;
   path: string;
   checkpointId: string;
-  /** Step of the newest checkpoint when it was skipped because of damage; else null. */
+  /** Step of the newest checkpoint when it was skipped, because it is damaged or archived; else null. */
   passedOver: number | null;
+  /** Why it was skipped; null when it was not. */
+  passedOverWhy: "damaged" | "archived" | null;
   /** Set when another node wrote the checkpoint and `pickles` of its files run code when loaded; else null. */
   foreign: { node: string; pickles: number } | null;
 }
-export type PreviewAnswer = Omit<RestoreAnswer, "passedOver" | "foreign"> & { preview: CommandDetail };
+export type PreviewAnswer = Omit<RestoreAnswer, "passedOver" | "passedOverWhy" | "foreign"> & {
+  preview: CommandDetail;
+};
 
 /** `POST /v1/step`: reports how far training has come. */
 export const stepInput = z.strictObject({ run, step });

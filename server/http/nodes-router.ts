@@ -113,7 +113,14 @@ export const nodeRouter = router({
   beginCopy: node.input(beginCopyInput).mutation(({ ctx, input }) => beginCopy(ctx, input)),
   commitCopy: node.input(commitCopyInput).mutation(({ ctx, input }) => commitCopy(ctx, input)),
   readCheckpoint: node
-    .input(z.object({ checkpointId: id, profileId: id.optional(), asStored: z.boolean().optional() }))
+    .input(
+      z.object({
+        checkpointId: id,
+        profileId: id.optional(),
+        asStored: z.boolean().optional(),
+        withArchived: z.boolean().optional(),
+      }),
+    )
     .query(({ ctx, input }) => readCheckpoint(ctx, input)),
   tellSums: node.input(tellSumsInput).mutation(({ ctx, input }) => tellSums(ctx, input)),
   findCheckpoint: node.input(findCheckpointInput).query(({ ctx, input }) => findCheckpoint(ctx, input)),

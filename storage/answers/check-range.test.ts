@@ -27,7 +27,7 @@ describe("an answer that shall be a whole object", () => {
     [
       "is not encoded on the way",
       { headers: { ...headers, "content-length": "4", "content-encoding": "gzip" } },
-      "UNEXPECTED_ANSWER",
+      "INTERCEPTED",
     ],
     ["is no range", { status: 206, headers }, "UNEXPECTED_ANSWER"],
   ])("%s", (_, answer, verdict) => {

@@ -51,10 +51,10 @@ export function checkRange(
     const code = last + 1 === total ? "SIZE_MISMATCH" : "TRUNCATED";
     throw new Fault(code, about);
   }
+  const coding = codingOf(headers, range.length);
+  if (coding !== null) throw new Fault("INTERCEPTED", { ...about, detail: coding });
   const length = headers["content-length"]?.trim();
   if (length !== undefined && length !== String(range.length)) throw unexpected("Content-Length and range differ");
-  const coding = codingOf(headers, range.length);
-  if (coding !== null) throw unexpected(coding);
   const etag = headers["etag"]?.trim();
   if (range.etag != null && etag !== undefined && quoteEtag(etag) !== quoteEtag(range.etag)) {
     throw new Fault("OBJECT_CHANGED", about);
@@ -64,7 +64,7 @@ export function checkRange(
 /**
  * Checks that the bytes that follow a success are the whole expected object. `isPinned`: only this ETag is accepted. An
  * object may itself be an HTML page; its ETag distinguishes it from a captive portal's page.
- * @throws Fault OBJECT_CHANGED on another ETag, UNEXPECTED_ANSWER on any other answer that is not the object
+ * @throws Fault OBJECT_CHANGED on another ETag, INTERCEPTED when a proxy encoded the bytes, UNEXPECTED_ANSWER on any other answer that is not the object
  */
 export function checkWhole(
   answer: RangeAnswer,
@@ -81,7 +81,7 @@ export function checkWhole(
     if (looksLikeHtml(headers["content-type"], new Uint8Array())) throw unexpected("a page");
   }
   const coding = codingOf(headers, length);
-  if (coding !== null) throw unexpected(coding);
+  if (coding !== null) throw new Fault("INTERCEPTED", { ...about, detail: coding });
   if (headers["content-length"]?.trim() !== String(length)) throw unexpected("another length than that of the object");
 }
 

@@ -192,7 +192,7 @@ describe("what a fault says", () => {
       subject: "runs/a",
       status: 403,
       requestId: "R1",
-      detail: "AccessDenied",
+      detail: "AccessDenied: words",
     });
   });
 
@@ -279,3 +279,23 @@ test("a right that lacks on a key of the bucket is named", () => {
   expect(denied(message).message).toContain("AccessDenied: kms:Decrypt on the key by which the bucket is encrypted");
   expect(denied("Access Denied").message).not.toContain("kms");
 });
+
+test.each([
+  ["an object lock", "AccessDenied", "Access Denied because object protected by object lock."],
+  ["a policy", "AccessDenied", "User: u is not authorized to perform: s3:PutObject with an explicit deny in a policy"],
+  ["a key that is disabled", "KMS.DisabledException", "arn:aws:kms:us-east-1:1:key/k is disabled."],
+])("a refusal because of %s says so", (_reason, s3Code, message) => {
+  const body = `<Error><Code>${s3Code}</Code><Message>${message}</Message></Error>`;
+  const status = s3Code === "AccessDenied" ? 403 : 400;
+  const fault = faultOfAnswer({ op: "PutObject", answer: answer(status, body) });
+  expect([fault.code, fault.message]).toEqual(["ACCESS_DENIED", expect.stringContaining(`: ${message}`)]);
+});
+
+test.each(["Access Denied", "Access Denied.", "no x-amz-content-sha256 was sent: X-Amz-Signature=abc"])(
+  "a refusal that says %j is shown by its code alone",
+  (message) => {
+    const body = `<Error><Code>AccessDenied</Code><Message>${message}</Message></Error>`;
+    const fault = faultOfAnswer({ op: "PutObject", answer: answer(403, body) });
+    expect(fault.context.detail).toBe("AccessDenied");
+  },
+);

@@ -130,6 +130,12 @@ function signatureIsOver(element: XmlElement | null, { answer, expiresAt }: Answ
   return expiresAt !== undefined && !Number.isNaN(storeTime) && storeTime >= expiresAt;
 }
 
+/** Whether AWS names the KMS key of an object as the reason: it is disabled, is being deleted, or does not exist any more. */
+const isKeyRefused = (s3Code: string): boolean => s3Code.startsWith("KMS.");
+
+/** The whole message of most refusals, which adds nothing to the code. */
+const BARE_DENIAL = /^access denied\.?$/i;
+
 function codeOf(context: AnswerContext, element: XmlElement | null): FaultCode {
   const { op, answer } = context;
   const { status, headers } = answer;
@@ -138,7 +144,7 @@ function codeOf(context: AnswerContext, element: XmlElement | null): FaultCode {
     const s3Code = textOf(element, "Code") ?? "";
     if (s3Code === "PreconditionFailed" || s3Code === "NotModified") return conditionFailed(op);
     const known = Object.hasOwn(BY_CODE, s3Code) ? BY_CODE[s3Code] : undefined;
-    const code = known ?? byStatus(status, op);
+    const code = known ?? (isKeyRefused(s3Code) ? "ACCESS_DENIED" : byStatus(status, op));
     return code === "ACCESS_DENIED" && signatureIsOver(element, context) ? "SIGNATURE_EXPIRED" : code;
   }
   const html = looksLikeHtml(headers["content-type"], answer.body);
@@ -179,8 +185,12 @@ function detailOf(answer: PlainAnswer, element: XmlElement | null, code: FaultCo
   // Permissions on the bucket do not help when a permission on its KMS key is missing, so the missing one is named.
   const right = s3Code === "AccessDenied" ? /\bkms:[A-Za-z]{1,40}\b/.exec(message ?? "")?.[0] : undefined;
   if (right !== undefined) parts.push(`${right} on the key by which the bucket is encrypted`);
+  else if (s3Code !== undefined && isKeyRefused(s3Code))
+    parts.push("the key by which the object is encrypted cannot be used");
   const isCondition = s3Code === "PreconditionFailed";
-  if (!known && !isCondition && message !== undefined && message !== "" && !/x-amz-/i.test(message))
+  // A refusal may name its reason: an object lock, a policy of the bucket, the missing right.
+  const isExplained = s3Code === "AccessDenied" && right === undefined && !BARE_DENIAL.test(message?.trim() ?? "");
+  if ((!known || isExplained) && !isCondition && message !== undefined && message !== "" && !/x-amz-/i.test(message))
     parts.push(message.slice(0, 300));
   return parts.join(": ");
 }

@@ -21,7 +21,7 @@ import {
   readerOfNames,
 } from "../answers/decode-names.ts";
 import { faultOfSdk } from "../answers/faults.ts";
-import { isArchive } from "../answers/storage-class.ts";
+import { archiveStateOf, type ArchiveState } from "../answers/storage-class.ts";
 
 /**
  * Single pages of listings for interactive browsing; the caller requests further pages. As strict as `listing.ts`.
@@ -306,8 +306,7 @@ export interface DescribedObject {
   checksums: { name: string; value: string }[];
   metadata: { name: string; value: string }[];
   versionId: string | null;
-  /** The object is in an archive tier and has not been restored. */
-  isArchived: boolean;
+  archive: ArchiveState;
 }
 
 /** Returns everything that HEAD reports, with any checksums. Rejects with NO_SUCH_KEY, CANCELLED and Faults of the store. */
@@ -339,8 +338,10 @@ export async function describeObject(
     checksums: sums.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }])),
     metadata: Object.entries(answer.Metadata ?? {}).map(([name, value]) => ({ name, value })),
     versionId: answer.VersionId ?? null,
-    isArchived:
-      (isArchive(answer.StorageClass ?? null) || answer.ArchiveStatus !== undefined) &&
-      !/ongoing-request="false"/.test(answer.Restore ?? ""),
+    archive: archiveStateOf({
+      storageClass: answer.StorageClass ?? null,
+      archiveStatus: answer.ArchiveStatus ?? null,
+      restore: answer.Restore ?? null,
+    }),
   };
 }

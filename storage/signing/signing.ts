@@ -207,6 +207,8 @@ function shapeOf(operation: Operation, traits: StoreTraits): Shape {
         method: "GET",
         query: [
           ["response-content-disposition", "attachment"],
+          // A browser would undo the encoding, and save other bytes than those that are stored.
+          ["response-content-encoding", "identity"],
           ["response-content-type", "application/octet-stream"],
         ],
       };

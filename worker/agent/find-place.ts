@@ -19,7 +19,7 @@ export async function findPlace(
   { checkpointId, place }: FoundPlace,
 ): Promise<ShownPlace> {
   if (place !== undefined) return place;
-  const wish = { hub, signal, command: { checkpointId } };
+  const wish = { hub, signal, command: { checkpointId }, withArchived: true };
   const { manifest: stored } = await readCheckpoint(systemClock, wish);
   const { manifest } = await unlock(systemClock, { hub, signal }, stored);
   return placeOf(manifest, "place" in manifest ? manifest.place : null);

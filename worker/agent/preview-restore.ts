@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import type { CommandDetail } from "#protocol/wire/commands.ts";
 import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
+import type { Unreadable } from "#storage/answers/archived-fault.ts";
 import { isSealed } from "#storage/encryption/open-manifest.ts";
 import { tensorFiles } from "#storage/tensors/tensor-files.ts";
 import type { Agent } from "./agent-assemble.ts";
@@ -11,6 +12,7 @@ import { assertPlace } from "../restore/placement/assert-place.ts";
 import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { createPatience } from "../transfer/store-session/retry.ts";
+import { assertReadable, wantedOfTensors } from "../restore/assert-readable.ts";
 import { chooseFiles } from "../restore/choose-files.ts";
 import { planTensors } from "../restore/tensors/plan-tensors.ts";
 import { readCheckpoint } from "../restore/read-checkpoint.ts";
@@ -38,8 +40,8 @@ export async function previewRestore(agent: Agent, wanted: Preview): Promise<Com
   const engine = agent.storeSessions.aside()?.engine ?? null;
   if (engine === null) return { verdict: "unknown", says: "the hub has not said yet where the bytes lie" };
   const signal = AbortSignal.any([agent.signal, AbortSignal.timeout(LONGEST_MS)]);
-  const about = { command: { checkpointId: wanted.checkpointId }, hub: agent.hub, signal };
-  const { manifest: whole } = await readCheckpoint(engine.retrier.clock, about);
+  const about = { command: { checkpointId: wanted.checkpointId }, hub: agent.hub, signal, withArchived: true };
+  const { manifest: whole, archived } = await readCheckpoint(engine.retrier.clock, about);
   const facts: CommandDetail = { files: 0, bytes: 0, verdict: "ok", says: "" };
   try {
     const {
@@ -48,8 +50,9 @@ export async function previewRestore(agent: Agent, wanted: Preview): Promise<Com
       room,
       tensors,
       isAtMost,
-    } = await amountsOf(engine, whole, { wanted, signal });
+    } = await amountsOf(engine, { whole, archived }, { wanted, signal });
     Object.assign(facts, { files: landing.length, bytes: moved }, tensors, isAtMost ? { atMost: true } : {});
+    assertReadable({ files: landing }, archived);
     const target = readTarget(wanted.targetPath);
     const { files, bytes, kind } = await lookThere(target);
     Object.assign(facts, { there: kind, thereFiles: files, thereBytes: bytes });
@@ -81,13 +84,14 @@ interface Amounts {
 
 async function amountsOf(
   engine: Engine,
-  whole: StoredManifest,
+  { whole, archived }: { whole: StoredManifest; archived: readonly Unreadable[] },
   { wanted, signal }: { wanted: Preview; signal: AbortSignal },
 ): Promise<Amounts> {
   if (wanted.tensors == null) {
     const { files, sizeBytes } = chooseFiles(whole, wanted.files);
     return { files, bytes: sizeBytes, room: sizeBytes, tensors: null, isAtMost: false };
   }
+  assertReadable(wantedOfTensors(whole, wanted.files ?? null), archived);
   if (isSealed(whole)) {
     // Only a node that restores gets the key to read the tensors. The space that it needs is found when it begins.
     const { shards, indexes } = tensorFiles(whole, wanted.files ?? null);

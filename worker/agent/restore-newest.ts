@@ -1,5 +1,5 @@
 import { isDamage } from "#protocol/checkpoint/damage.ts";
-import { isFault, sentenceOf } from "#protocol/faults/fault.ts";
+import { isArchivedCode, isFault, sentenceOf, type Fault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { Agent } from "./agent-assemble.ts";
@@ -18,9 +18,16 @@ interface Found {
 const LOOK_MS = 500;
 const MOST_LOOKS = 60;
 
+/** A checkpoint that was passed over for an older one. */
+export interface PassedOver {
+  step: number;
+  why: "damaged" | "archived";
+}
+
 /**
- * Restores a checkpoint of a run that this node writes. With `mayFallBack`, a damaged one is replaced by the one before it, and
- * a message says so. Otherwise, or when there is none, the fault is thrown. Faults: those of a restore.
+ * Restores a checkpoint of a run that this node writes. With `mayFallBack`, a damaged one is replaced by the one before it, an
+ * archived one by the newest that can be read now, and a message says so. Otherwise, or when there is none, the fault is
+ * thrown. Faults: those of a restore.
  */
 export async function restoreNewest(
   agent: Pick<Agent, "hub" | "restorer" | "reporter" | "signal">,
@@ -30,16 +37,22 @@ export async function restoreNewest(
     pathOf(found: Found): string | Promise<string>;
     filesOf?(found: Found): Promise<string[] | null>;
     tensors?: string[];
-    mayFallBack: boolean;
+    /** `if-damaged`: a person chose this one, so that an archived one has to be restored in the store first. */
+    mayFallBack: boolean | "if-damaged";
     mayLeaveOut?: true;
   },
-): Promise<Found & { path: string; origin: Origin | null }> {
+): Promise<Found & { path: string; origin: Origin | null; passedOver: PassedOver | null }> {
   const { run, pathOf, filesOf } = wanted;
+  let passedOver: PassedOver | null = null;
+  /** Fault of the first archived one, which the others are not better than. */
+  let archived: Fault | null = null;
+  const tried = new Set<string>();
   for (let { found } = wanted; ;) {
     const path = await pathOf(found);
     const files = (await filesOf?.(found)) ?? null;
+    const { checkpointId, step } = found;
+    tried.add(checkpointId);
     try {
-      const { checkpointId, step } = found;
       const origin = await agent.restorer.restoreFirst({
         checkpointId,
         run,
@@ -49,12 +62,19 @@ export async function restoreNewest(
         ...(wanted.tensors === undefined ? {} : { tensors: wanted.tensors }),
         ...(wanted.mayLeaveOut === true && { mayLeaveOut: true }),
       });
-      return { ...found, path, origin };
+      return { ...found, path, origin, passedOver };
     } catch (error) {
-      if (!wanted.mayFallBack || !isFault(error) || !isDamage(error.code)) throw error;
-      const next = await findOther(agent, run, found);
-      if (next === null) throw error;
-      agent.reporter.fallingBack({ run, step: next.step, from: found.step, why: sentenceOf(error.toData()) });
+      if (!isFault(error)) throw error;
+      const isArchived = isArchivedCode(error.code);
+      if (isArchived) archived ??= error;
+      const mayFallBack = isArchived
+        ? wanted.mayFallBack === true
+        : wanted.mayFallBack !== false && isDamage(error.code);
+      const next = mayFallBack ? await (isArchived ? findBefore : findOther)(agent, run, found) : null;
+      // Several epochs may have written one step, so that the step alone may lead back.
+      if (next === null || tried.has(next.checkpointId)) throw archived ?? error;
+      agent.reporter.fallingBack({ run, step: next.step, from: step, why: sentenceOf(error.toData()) });
+      passedOver ??= { step, why: isArchived ? "archived" : "damaged" };
       found = next;
     }
   }
@@ -75,4 +95,13 @@ async function findOther(
     await systemClock.sleep(LOOK_MS, signal);
   }
   return null;
+}
+
+/** Returns the newest checkpoint before this one, in which the hub sees no flaw; null when there is none. */
+async function findBefore({ hub }: Pick<Agent, "hub">, run: RunName, found: Found): Promise<Found | null> {
+  const other = await hub.ask("findCheckpoint", (client, limit) =>
+    client.node.findCheckpoint.query({ run, before: found.step }, { signal: limit }),
+  );
+  // A hub that does not know `before` answers with the newest.
+  return other?.isBefore === true ? other : null;
 }

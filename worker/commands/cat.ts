@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 import { readObjectSum } from "#storage/checksums/crc32.ts";
 import { FAR_MS, withStoreSession, type StoreSession } from "../store-session/store-session.ts";
-import { headObject, partBytesOf, type ObjectHead } from "../object-copy/requests/head.ts";
+import { assertReadable, headObject, partBytesOf, type ObjectHead } from "../object-copy/requests/head.ts";
 import { createPartsDigest, createWholeDigest, type PartDigest } from "../object-copy/requests/part-digest.ts";
 import { piecesWithin, readPieces } from "../object-copy/requests/read-range.ts";
 import { oneKey, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
@@ -22,6 +22,7 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
     throw usage(`s3://${from.bucket}/${key}`, "it names no object; stdout takes one");
   return withStoreSession(verb, { bucket: from.bucket, direction: "down", isHeld: true }, async (storeSession) => {
     const head = await headObject(storeSession, { key, signal });
+    assertReadable(head, { op: "cat", key });
     const offset = config.size("offset") ?? 0;
     if (offset > head.sizeBytes) {
       throw usage(`--offset ${offset}`, `the object has ${formatBytes(head.sizeBytes)} (${head.sizeBytes} bytes)`);

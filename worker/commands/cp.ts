@@ -19,7 +19,7 @@ import { readFiles, readObjects, type Failure } from "../object-copy/listing/ent
 import type { Entry, FileEntry, ObjectEntry } from "../object-copy/listing/entry.ts";
 import { readFilter, type Filter } from "../object-copy/listing/filter.ts";
 import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
-import { findObject, headObject } from "../object-copy/requests/head.ts";
+import { assertReadable, findObject, headObject } from "../object-copy/requests/head.ts";
 import { copyEntries, fetchEntries, sendEntries } from "../object-copy/move.ts";
 import { placeAsKeys, placeAsPaths } from "../object-copy/listing/place-names.ts";
 import { streamOf } from "../object-copy/requests/open-stream.ts";
@@ -201,6 +201,7 @@ async function findSources(
   const head =
     from.key === "" || from.key.endsWith("/") ? null : await findObject(storeSession, { key: from.key, signal });
   if (head !== null) {
+    assertReadable(head, { op: "cp", key: from.key });
     const { sizeBytes, modifiedAtMs, etag, isOpaque } = head;
     const sum = head.crc32 === null ? null : readObjectSum(head.crc32);
     const entry: ObjectEntry = {

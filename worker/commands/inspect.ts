@@ -10,7 +10,7 @@ import { parseAddress } from "../command-line/address.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
 import { openBeside, sourceOfFile } from "../base/file-source.ts";
 import { withStoreSession } from "../store-session/store-session.ts";
-import { headObject } from "../object-copy/requests/head.ts";
+import { assertReadable, headObject } from "../object-copy/requests/head.ts";
 import { readPieces } from "../object-copy/requests/read-range.ts";
 import { shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
 
@@ -59,6 +59,7 @@ const inspectStored = (inspector: Inspector, verb: Verb, place: StorePlace): Pro
     const { signal } = verb;
     const openKey = async (key: string): Promise<ByteSource> => {
       const head = await headObject(storeSession, { key, signal });
+      assertReadable(head, { op: "inspect", key });
       return {
         sizeBytes: head.sizeBytes,
         read: async (offset, length) => {

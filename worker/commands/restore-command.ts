@@ -25,6 +25,7 @@ const place = { run: z.string(), step: z.number(), path: z.string(), checkpointI
 const restored: z.ZodType<RestoreAnswer> = z.object({
   ...place,
   passedOver: z.number().nullable(),
+  passedOverWhy: z.enum(["damaged", "archived"]).nullable().default(null),
   // Left out by a worker of an earlier version.
   foreign: z.object({ node: z.string(), pickles: z.number() }).nullable().default(null),
 });
@@ -72,7 +73,10 @@ export async function restoreRun(command: RestoreCommand): Promise<number> {
     terminal.result(previewText(answer), { type: "would-restore", ...answer });
     return answer.preview["verdict"] === "ok" ? 0 : 4;
   }
-  const instead = answer.passedOver === null ? "" : ` Step ${formatCount(answer.passedOver)} is damaged.`;
+  const instead =
+    answer.passedOver === null
+      ? ""
+      : ` Step ${formatCount(answer.passedOver)} is ${answer.passedOverWhy ?? "damaged"}.`;
   const text = `Restored ${answer.run} step ${formatCount(answer.step)} to ${answer.path}.${instead}${foreignWords(answer.foreign)}`;
   terminal.result(text, { type: "restored", ...answer });
   return 0;

@@ -41,6 +41,8 @@ export interface FileToDownload {
   etag?: string | null;
   /** Epoch ms by the store's clock. */
   modifiedAtMs?: number | null;
+  /** Whether a HEAD has to tell before the download whether its bytes can be read. Left out: they can. */
+  mayBeArchived?: true;
   /** Left out when no HEAD was made. */
   checks?: {
     /** Null when the store has no checksum of the object. */
@@ -191,10 +193,11 @@ async function planAll<F extends FileToDownload>(
   };
 }
 
-function listedOf({ sizeBytes, etag, modifiedAtMs = null, checks }: FileToDownload): FileFacts | null {
+function listedOf(file: FileToDownload): FileFacts | null {
+  const { sizeBytes, etag, modifiedAtMs = null, mayBeArchived, checks } = file;
   return sizeBytes === undefined || etag === undefined || etag === null
     ? null
-    : { sizeBytes, etag, modifiedAtMs, ...checks };
+    : { sizeBytes, etag, modifiedAtMs, ...(mayBeArchived === true && { mayBeArchived }), ...checks };
 }
 
 function toPlan(key: string, { sizeBytes, etag, modifiedAtMs, parts, expected }: DownloadPlan): Plan {

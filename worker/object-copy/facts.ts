@@ -18,6 +18,7 @@ export interface ObjectFacts {
 
 /** Requests about one object. @throws Faults of the store, CANCELLED */
 export interface AskObject {
+  /** @throws Fault OBJECT_ARCHIVED, OBJECT_BEING_RESTORED */
   head(key: string): Promise<ObjectFacts>;
   /** Returns the length of its first part; null where the store does not tell. */
   partBytes(key: string): Promise<number | null>;
@@ -47,6 +48,7 @@ export interface FileFacts {
   /** Left out when no HEAD was made, as for a listed object. */
   sum?: ObjectSum | null;
   isOpaque?: boolean;
+  mayBeArchived?: true;
 }
 
 export interface DownloadPlan extends FileFacts {
@@ -95,7 +97,8 @@ export function createPlanner(
   };
   const md5Of = (facts: FileFacts): Md5 | null => (trustsMd5 ? md5In(facts) : null);
   const isWorthAsking = (known: FileFacts): boolean =>
-    known.sum === undefined && known.sizeBytes > 0 && md5Of(known)?.partCount !== null && inVain < MOST_IN_VAIN;
+    known.mayBeArchived === true ||
+    (known.sum === undefined && known.sizeBytes > 0 && md5Of(known)?.partCount !== null && inVain < MOST_IN_VAIN);
   const factsOf = async (key: string, known: FileFacts | null): Promise<FileFacts> => {
     if (known !== null && !isWorthAsking(known)) return known;
     const facts = await ask.head(key);
@@ -142,6 +145,7 @@ export function createPlanner(
     },
     isPlain: (known) => {
       const { sizeBytes, sum } = known;
+      if (known.mayBeArchived === true) return false;
       const isOne = sum === undefined && (sizeBytes === 0 || md5Of(known)?.partCount === null);
       return isOne && sizeBytes <= MOST_PLAIN_BYTES;
     },

@@ -40,9 +40,9 @@ export function createEarlyFetches(engine: Engine, outer: AbortSignal): EarlyFet
   return {
     offer: (objects) => {
       const isFirst = begun.size === 0;
-      for (const { key, sizeBytes, etag, modifiedAtMs } of objects) {
+      for (const { key, sizeBytes, etag, modifiedAtMs, mayBeArchived } of objects) {
         const piece = { key, objectOffset: 0, fileOffset: 0, length: sizeBytes, crc32: null, etag, modifiedAtMs };
-        if (etag === null || !isFetchable(engine, piece) || begun.has(key)) continue;
+        if (etag === null || mayBeArchived === true || !isFetchable(engine, piece) || begun.has(key)) continue;
         if (isOver || left === 0 || sizeBytes + OWN_BYTES > leftBytes) break;
         left--;
         leftBytes -= sizeBytes + OWN_BYTES;

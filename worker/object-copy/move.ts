@@ -122,6 +122,7 @@ export async function copyEntries(
     key: job.keyOf(entry),
     sizeBytes: entry.sizeBytes,
     etag: entry.etag,
+    ...(entry.mayBeArchived === true && { mayBeArchived: entry.mayBeArchived }),
   }));
   const ends = { from: shownPlace(from), to: shownPlace(to) };
   return follow(verb, { engine: storeSession.engine, ...ends, failures, leftOut, way: "within" }, (onStart) =>

@@ -2,6 +2,7 @@ import { storedManifest, type StoredManifest } from "#protocol/checkpoint/adopte
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { CopyOffer } from "#protocol/wire/homes.ts";
 import { jitter } from "../base/breaker.ts";
+import type { Unreadable } from "#storage/answers/archived-fault.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Hub } from "../hub-link/hub.ts";
 
@@ -10,6 +11,8 @@ export interface OfferedCheckpoint {
   manifest: StoredManifest;
   /** Buckets from which it may be read, best first. An older hub names none. */
   copies: readonly CopyOffer[];
+  /** Keys of objects that are archived, so that files with bytes in them cannot be restored now. */
+  archived: readonly Unreadable[];
 }
 
 export interface CheckpointWish {
@@ -20,25 +23,29 @@ export interface CheckpointWish {
   profileId?: string;
   /** Whether hidden names stay hidden, for a caller that copies the checkpoint without looking into it. */
   asStored?: boolean;
+  /** Whether archived objects are named in the answer; left out: the hub refuses a checkpoint that has any. */
+  withArchived?: boolean;
 }
 
 /**
- * Reads a manifest from the hub; waits while the hub is away. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, those of the hub.
+ * Reads a manifest from the hub; waits while the hub is away. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, OBJECT_ARCHIVED,
+ * OBJECT_BEING_RESTORED, those of the hub.
  */
 export async function readCheckpoint(clock: Clock, wish: CheckpointWish): Promise<OfferedCheckpoint> {
-  const { hub, signal, command, profileId, asStored } = wish;
+  const { hub, signal, command, profileId, asStored, withArchived } = wish;
   const { checkpointId } = command;
   const wanted = {
     checkpointId,
     ...(profileId !== undefined && { profileId }),
     ...(asStored === true && { asStored }),
+    ...(withArchived === true && { withArchived }),
   };
   for (let tries = 0; ; tries++) {
     try {
-      const { manifest, copies } = await hub.ask("readCheckpoint", (client, limit) =>
+      const { manifest, copies, archived } = await hub.ask("readCheckpoint", (client, limit) =>
         client.node.readCheckpoint.query(wanted, { signal: limit }),
       );
-      return { manifest: parseManifest(command, manifest), copies: copies ?? [] };
+      return { manifest: parseManifest(command, manifest), copies: copies ?? [], archived: archived ?? [] };
     } catch (error) {
       if (!isFault(error) || error.retry === "never" || signal.aborted) throw error;
       await clock.sleep(200 + jitter(clock, tries), signal);

@@ -39,7 +39,7 @@ const inOrder = ({ memory }: ReadParts, offers: readonly CopyOffer[]): CopyOffer
 export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: RestoreJob): Promise<ReadFrom> {
   const { command, hub, signal } = job;
   const { clock } = engine.retrier;
-  const { manifest, copies } = await readCheckpoint(clock, { hub, signal, command });
+  const { manifest, copies, archived } = await readCheckpoint(clock, { hub, signal, command, withArchived: true });
   const damagedCopies: ReadFrom["damagedCopies"] = [];
   const offers = inOrder(parts, copies);
   for (const [index, { store }] of offers.entries()) {
@@ -58,7 +58,7 @@ export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: R
         ...job,
         profileId,
         // The manifest of one copy does not apply to another.
-        ...(profileId === manifest.homes[0]?.profileId && { manifest }),
+        ...(profileId === manifest.homes[0]?.profileId && { manifest, archived }),
         signal: AbortSignal.any([signal, away.signal]),
         onStart: (made) => {
           seen.counters = made;
@@ -80,11 +80,19 @@ export async function restoreFromCopies(engine: Engine, parts: ReadParts, job: R
     }
   }
   // An older hub names no copies.
-  await restore(engine, { ...job, manifest });
+  await restore(engine, { ...job, manifest, archived });
   return { profileId: null, damagedCopies };
 }
 
 /** Returns whether another copy may exist where this one does not. */
 const isElsewhere = (fault: Fault): boolean =>
   isFault(fault) &&
-  ["NO_SUCH_KEY", "NO_SUCH_BUCKET", "ACCESS_DENIED", "CREDENTIALS_EXPIRED", "OBJECT_CHANGED"].includes(fault.code);
+  [
+    "NO_SUCH_KEY",
+    "NO_SUCH_BUCKET",
+    "ACCESS_DENIED",
+    "CREDENTIALS_EXPIRED",
+    "OBJECT_CHANGED",
+    "OBJECT_ARCHIVED",
+    "OBJECT_BEING_RESTORED",
+  ].includes(fault.code);

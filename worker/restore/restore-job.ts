@@ -3,6 +3,7 @@ import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Command } from "#protocol/wire/commands.ts";
+import type { Unreadable } from "#storage/answers/archived-fault.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import type { Layout } from "./placement/layout.ts";
@@ -21,6 +22,8 @@ export interface RestoreJob {
   profileId?: string;
   /** Manifest of that copy, when the hub has sent it already; left out: the hub is asked. */
   manifest?: StoredManifest;
+  /** Objects of that copy that cannot be read now, when the hub has named them already. */
+  archived?: readonly Unreadable[];
   /** Folder of journals. */
   journals: string;
   signal: AbortSignal;

@@ -19,6 +19,7 @@ import { sealedAs } from "../transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
 import { createProgressCounters, type ProgressCounters } from "../transfer/progress/transfer-progress.ts";
 import { assertFree } from "./placement/assert-free.ts";
+import { assertReadable, wantedOfTensors } from "./assert-readable.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
 import { besideAt, layoutOf, ownFiles } from "./placement/layout.ts";
@@ -60,7 +61,7 @@ const foldersJournalOf = (job: Pick<RestoreJob, "journals" | "command">): string
  * killed restore continues with the pieces it had. A failed or cancelled one leaves the disk as it was.
  *
  * Faults: CHECKPOINT_INCOMPLETE, SEAL_KEY_REFUSED, SEAL_KEY_MISSING, SEAL_BROKEN, NO_SPACE, HOSTILE_NAME, FOLDER_UNWRITABLE,
- * CHECKSUM_MISMATCH, OBJECT_CHANGED, those of the hub and the store, CANCELLED.
+ * CHECKSUM_MISMATCH, OBJECT_CHANGED, OBJECT_ARCHIVED, OBJECT_BEING_RESTORED, those of the hub and the store, CANCELLED.
  */
 export async function restore(engine: Engine, job: RestoreJob): Promise<ProgressCounters> {
   const { command } = job;
@@ -69,22 +70,25 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Progress
   // Before anything that may wait: a kill between two renames has left the old folder under another name.
   await mendPlaces(places, job.replaced);
   await job.mayPlace?.(target);
-  const { manifest: read, key } = await unlock(
-    engine.retrier.clock,
-    job,
-    job.manifest ?? (await readCheckpoint(engine.retrier.clock, job)).manifest,
-  );
+  const { clock } = engine.retrier;
+  const { manifest: stored, archived } =
+    job.manifest === undefined
+      ? await readCheckpoint(clock, { ...job, withArchived: true })
+      : { manifest: job.manifest, archived: job.archived ?? [] };
+  const { manifest: read, key } = await unlock(clock, job, stored);
   const whole = isAdopted(read) ? read : forNode(read, job.member ?? null);
   job.onOrigin?.(originOf(whole, command));
   const folders = await openMadeFolders(foldersJournalOf(job), job.onRefused);
   if (command.tensors != null) {
+    assertReadable(wantedOfTensors(whole, command.files ?? null), archived);
     await prepareFolder(target, folders);
     return restoreTensors(engine, job, { whole, key, places, journal: journalOf(job), folders });
   }
   const wanted = chooseFiles(whole, command.isAlone === true ? await filesMissing(whole, target) : command.files);
+  const beside = command.files == null && command.isAlone !== true ? besideAt(whole, target) : null;
+  assertReadable(beside === null ? withoutBeside(wanted) : wanted, archived);
   await prepareFolder(target, folders);
   const chosen = await leaveOut(job, wanted, dirname(target));
-  const beside = command.files == null && command.isAlone !== true ? besideAt(whole, target) : null;
   const manifest = beside === null ? withoutBeside(chosen) : chosen;
   const layout = layoutOf(manifest, target);
   const files = manifest.files.map((file) => ({

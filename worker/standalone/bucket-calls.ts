@@ -1,10 +1,11 @@
 import { createHash } from "node:crypto";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { quoteEtag } from "#storage/answers/check-range.ts";
+import type { ArchiveState } from "#storage/answers/storage-class.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/answers/faults.ts";
 import { listPages, type ListedObject } from "../object-copy/listing/list-objects.ts";
 import { askStore } from "../object-copy/requests/ask-store.ts";
-import { findObject } from "../object-copy/requests/head.ts";
+import { findObject, headObject } from "../object-copy/requests/head.ts";
 import { readPieces } from "../object-copy/requests/read-range.ts";
 import type { StoreSession } from "../store-session/store-session.ts";
 
@@ -19,6 +20,8 @@ export interface BucketCalls {
   write(key: string, text: string, condition?: WriteCondition): Promise<string | null>;
   /** Faults: those of the store, CANCELLED. */
   list(prefix: string): AsyncGenerator<ListedObject>;
+  /** Returns whether the bytes of an object can be read now. Faults: NO_SUCH_KEY, those of the store, CANCELLED. */
+  archiveState(key: string): Promise<ArchiveState>;
   /** Returns the names of the folders right below a prefix. Faults: those of the store, CANCELLED. */
   folders(prefix: string): Promise<string[]>;
   /** An object that is not there is what was wanted. Faults: those of the store, CANCELLED. */
@@ -139,6 +142,7 @@ export function createBucketCalls(storeSession: StoreSession, signal: AbortSigna
     list: async function* (prefix) {
       for await (const { objects } of listPages(storeSession, { prefix, signal })) yield* objects;
     },
+    archiveState: async (key) => (await headObject(storeSession, { key, signal })).archive,
     folders: async (prefix) => {
       const found: string[] = [];
       for await (const page of listPages(storeSession, { prefix, delimiter: "/", signal })) found.push(...page.folders);

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { Fault } from "#protocol/faults/fault.ts";
 import { createBucket, PREFIX, RUN, storeCheckpoint, storeRecord } from "../testing/memory-bucket.ts";
 import { choosingFrom } from "./choose-checkpoint.ts";
 import { listSteps } from "./list-steps.ts";
@@ -42,4 +43,19 @@ test("only so many are read, and the others are counted", async () => {
   for (const step of [10, 20, 30]) storeCheckpoint(bucket, { epoch: 1, step });
   const { steps, older } = await listed(bucket, [], 2);
   expect([steps.map(({ step }) => step), older]).toEqual([[30, 20], 1]);
+});
+
+test("an archived manifest is told for its own checkpoint, and the others are listed", async () => {
+  const bucket = createBucket();
+  for (const step of [10, 20]) storeCheckpoint(bucket, { epoch: 1, step });
+  const { read } = bucket.calls;
+  bucket.calls.read = async (key) => {
+    if (key.includes("/s000000000020-")) throw new Fault("OBJECT_ARCHIVED", { op: "GetObject", subject: key });
+    return read(key);
+  };
+  const { steps } = await listed(bucket);
+  expect(steps.map(({ step, state, why }) => [step, state, why])).toEqual([
+    [20, "unreadable", "its manifest is archived: restore it first where it is stored"],
+    [10, "complete", null],
+  ]);
 });

@@ -1,6 +1,6 @@
 import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { isFault } from "#protocol/faults/fault.ts";
+import { isArchivedCode, isFault } from "#protocol/faults/fault.ts";
 import { newestOf, type Choosing } from "./choose-checkpoint.ts";
 import { abandonedIn, type ListedCheckpoint } from "./run-record.ts";
 
@@ -37,7 +37,7 @@ const LANES = 16;
 /** Lists at most `most` checkpoints of a run, the newest first, with the trash last. Reads the manifest of each. Faults: those of the store. */
 export async function listSteps(choosing: Choosing, most: number): Promise<{ steps: ListedStep[]; older: number }> {
   const { record } = choosing;
-  const newest = (await newestOf(choosing))?.listed.checkpointId ?? null;
+  const newest = await newestOrNull(choosing);
   const abandoned = abandonedIn(record);
   const all = [...record.checkpoints, ...record.trashed];
   const steps: ListedStep[] = [];
@@ -58,11 +58,23 @@ export async function listSteps(choosing: Choosing, most: number): Promise<{ ste
   return { steps, older: Math.max(0, all.length - most) };
 }
 
+/** Returns the id of the newest; null where there is none, or a manifest that decides is archived: a run is refused then. */
+async function newestOrNull(choosing: Choosing): Promise<string | null> {
+  try {
+    return (await newestOf(choosing))?.listed.checkpointId ?? null;
+  } catch (error) {
+    if (isFault(error) && isArchivedCode(error.code)) return null;
+    throw error;
+  }
+}
+
 /** Returns the manifest, or why it cannot be read. */
 async function readOrWhy({ records }: Choosing, one: ListedCheckpoint): Promise<StoredManifest | string> {
   try {
     return (await records.manifest(one)).manifest;
   } catch (error) {
+    if (isFault(error) && isArchivedCode(error.code))
+      return "its manifest is archived: restore it first where it is stored";
     if (!isFault(error) || error.code !== "CHECKPOINT_INCOMPLETE") throw error;
     return error.context.detail ?? "its manifest cannot be read";
   }

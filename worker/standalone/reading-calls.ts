@@ -8,7 +8,9 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { MOST_KEPT, type KeptCheckpoint, type NodeStore } from "#protocol/wire/hello.ts";
 import { nodeEvent } from "#protocol/wire/reports.ts";
+import type { Unreadable } from "#storage/answers/archived-fault.ts";
 import { isSealed } from "#storage/encryption/open-manifest.ts";
+import { prefixesOf } from "#storage/manifest/archived-files.ts";
 import { assertAllListed, takeListed, wantedObjects } from "#storage/manifest/wanted-objects.ts";
 import type { HubClient } from "../hub-link/hub.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
@@ -47,6 +49,22 @@ export async function assertStored({ calls, store }: Reading, manifest: StoredMa
     for await (const found of calls.list(prefix)) takeListed(wanted, found, { hasStableEtags: store.traits.trustEtag });
   }
   assertAllListed(wanted);
+}
+
+/** Returns the objects of a checkpoint that are archived. Sends a request for each whose class permits it. Faults: those of the store. */
+export async function archivedObjects(calls: BucketCalls, manifest: StoredManifest): Promise<Unreadable[]> {
+  const keys = new Set<string>(manifest.files.flatMap(({ extents }) => extents.map(({ key }) => key)));
+  const asked: string[] = [];
+  for (const prefix of prefixesOf(keys)) {
+    for await (const { key, mayBeArchived } of calls.list(prefix))
+      if (mayBeArchived === true && keys.has(key)) asked.push(key);
+  }
+  const archived: Unreadable[] = [];
+  await forEachOf(asked, LANES, async (key) => {
+    const state = await calls.archiveState(key);
+    if (state !== "readable") archived.push({ name: key, state });
+  });
+  return archived;
 }
 
 /** Returns what each of these runs can be continued from; a run that the bucket does not know has no entry. Faults: those of the store. */
@@ -94,11 +112,13 @@ export function readingCalls(parts: Reading) {
       },
     },
     readCheckpoint: {
-      query: async ({ checkpointId }: { checkpointId: string }) => {
+      query: async ({ checkpointId, withArchived }: { checkpointId: string; withArchived?: boolean | undefined }) => {
         const listed = await records.find(checkpointId);
         if (listed === null) throw new Fault("NOT_FOUND", { op: "readCheckpoint", subject: checkpointId });
         const { manifest, text } = await records.manifest(listed);
-        return answered("readCheckpoint", { manifest, sha256: sha256Of(text), copies: [] });
+        // If the bucket does not answer, the restore goes on and meets the error itself.
+        const archived = withArchived === true ? await archivedObjects(parts.calls, manifest).catch(() => []) : [];
+        return answered("readCheckpoint", { manifest, sha256: sha256Of(text), copies: [], archived });
       },
     },
     releaseKey: {

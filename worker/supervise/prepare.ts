@@ -122,7 +122,7 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       reporter.outdated({ run, folder, step, names: outdated.map(({ path }) => basename(path)) });
     }
     prepared.add(run);
-    const point = await reach(agent, { watch, from });
+    const point = await reach(agent, { watch, from, isChosen: chosen.kind === "step" });
     // A failure to record lost work, as on a full disk, must not prevent training.
     await reportLoss(agent, { run, claim, from: point }).catch(reporter.waitingFor);
     renewRecord(agent, run);
@@ -159,7 +159,7 @@ async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunNa
 /** Puts the checkpoint in place; null: the beginning. `at`: time of writing (epoch ms). @throws Faults of a restore */
 async function reach(
   agent: Agent,
-  { watch, from }: { watch: Watch; from: Resume["from"] },
+  { watch, from, isChosen }: { watch: Watch; from: Resume["from"]; isChosen: boolean },
 ): Promise<(Omit<ResumePoint, "run"> & { at: number }) | null> {
   const { run, folder } = watch;
   switch (from.kind) {
@@ -170,7 +170,8 @@ async function reach(
       return { ...from, at: await writtenAt(from.path) };
     case "restore": {
       const pathOf = async (one: FoundPlace) => join(folder, (await findPlace(agent, one)).path);
-      const found = await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true });
+      const mayFallBack = isChosen ? "if-damaged" : true;
+      const found = await restoreNewest(agent, { run, found: from, pathOf, mayFallBack });
       return { ...found, at: found.capturedAt, siblings: found.origin?.siblings ?? [] };
     }
   }

@@ -28,6 +28,7 @@ export function createBucket({ isConditional = true } = {}) {
         yield { key, sizeBytes: text.length, etag, modifiedAtMs };
       }
     },
+    archiveState: () => Promise.resolve("readable"),
     folders: () => Promise.reject(new Error("nobody asks for folders")),
     remove: async (key) => void objects.delete(key),
   };

@@ -1,6 +1,7 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { CopyOffer } from "#protocol/wire/homes.ts";
 import { Fault } from "#protocol/faults/fault.ts";
+import type { Unreadable } from "#storage/answers/archived-fault.ts";
 import { offerCopies } from "../runs/offer-copies.ts";
 import { profilesFor } from "../profiles/homes-of.ts";
 import type { Hub } from "../api/hub.ts";
@@ -8,7 +9,7 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import { createPauses } from "#server/platform/pauses.ts";
 import { hashOf } from "#server/platform/random-id.ts";
 import type { Context } from "../api/trpc.ts";
-import { refuseArchived } from "./refuse-archived.ts";
+import { archivedObjects, refuseArchived } from "./refuse-archived.ts";
 import { hasOpenCommand, mayRead, READING_KINDS } from "../runs/assigned.ts";
 import { parseStored, readStored } from "./manifest/stored-manifest.ts";
 import type { NodeCaller } from "../api/caller.ts";
@@ -31,13 +32,19 @@ async function copyIn(hub: Hub, at: { checkpointId: string; profileId: string })
 /**
  * Returns the committed manifest of a checkpoint that the node may restore, and the other copies, best first. The database is
  * the authority, not the object in the bucket. `profileId` selects the home; default: that of the checkpoint's row.
- * `asStored` keeps hidden names hidden, as a copy of the manifest needs them. @throws Fault NOT_THIS_NODES,
- * CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, OBJECT_ARCHIVED
+ * `asStored` keeps hidden names hidden, as a copy of the manifest needs them. `withArchived` returns the keys of archived
+ * objects in place of a refusal, for a node that may need only some files. @throws Fault NOT_THIS_NODES,
+ * CHECKPOINT_INCOMPLETE, CHECKSUM_MISMATCH, OBJECT_ARCHIVED, OBJECT_BEING_RESTORED
  */
 export async function readCheckpoint(
   { hub, caller }: Context & { caller: NodeCaller },
-  input: { checkpointId: string; profileId?: string | undefined; asStored?: boolean | undefined },
-): Promise<{ manifest: StoredManifest; sha256: string; copies: CopyOffer[] }> {
+  input: {
+    checkpointId: string;
+    profileId?: string | undefined;
+    asStored?: boolean | undefined;
+    withArchived?: boolean | undefined;
+  },
+): Promise<{ manifest: StoredManifest; sha256: string; copies: CopyOffer[]; archived?: readonly Unreadable[] }> {
   const node = liveNodeOf(hub, caller.nodeId);
   const { checkpointId, profileId, asStored = false } = input;
   const where = { id: checkpointId };
@@ -61,6 +68,10 @@ export async function readCheckpoint(
   const copies = await offerCopies(hub, { nodeId: node.id, checkpoint });
   const named = () => readStored({ manifest: text, files: content?.files ?? "[]" }, adoption?.sums ?? null);
   const manifest = await (asStored ? parseStored(text) : named());
+  if (input.withArchived === true) {
+    const archived = isElsewhere ? [] : await archivedObjects(hub, checkpoint, manifest);
+    return { manifest, sha256, copies, archived };
+  }
   // A restore that a person asked for was checked when it was created, and may need only some of the files.
   const isAsked = await hasOpenCommand(hub.db, { nodeId: node.id, checkpointId, kinds: READING_KINDS });
   if (!isElsewhere && !isAsked) await refuseArchived(hub, checkpoint, { manifest, files: null });

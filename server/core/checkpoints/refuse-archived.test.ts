@@ -61,3 +61,13 @@ it("a node that would go on from such a checkpoint is told so before it asks for
   await archive();
   await expect(read()).rejects.toMatchObject({ cause: { code: "OBJECT_ARCHIVED" } });
 });
+
+it("a node that may need only some files is told which objects are archived", async () => {
+  await archive();
+  const { checkpointId } = staged;
+  const told = await callAs(test.hub, writer.caller).node.readCheckpoint({ checkpointId, withArchived: true });
+  expect(told.archived?.map(({ name, state }) => [name.split("/").at(-1), state])).toEqual([
+    ["cold-1.bin", "archived"],
+    ["cold-2.bin", "archived"],
+  ]);
+});

@@ -1,7 +1,9 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { listObjects, type ListedObject } from "#storage/s3/listing.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
-import { archivedFault, findArchived } from "./external/assert-readable.ts";
+import { archivedFault, type Unreadable } from "#storage/answers/archived-fault.ts";
+import { archivedFiles, prefixesOf } from "#storage/manifest/archived-files.ts";
+import { findArchived } from "./external/assert-readable.ts";
 import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
@@ -13,24 +15,17 @@ import type { OpenStore } from "../api/ports/stores.ts";
 /** A result is valid this long, so that a fleet that restores asks once. */
 const HOLDS_MS = 60_000;
 const MOST_KEPT = 64;
-const kept = new WeakMap<object, Map<string, { at: number; archived: Promise<readonly string[]> }>>();
+const kept = new WeakMap<object, Map<string, { at: number; archived: Promise<readonly Unreadable[]> }>>();
 
 type Restored = Pick<Checkpoint, "id" | "profileId" | "bucket">;
 
-/** Returns folders that contain all the keys, none inside another. */
-function foldersOf(keys: ReadonlySet<string>): string[] {
-  const found: string[] = [];
-  // In sorted order a folder comes right before everything inside it.
-  for (const folder of [...new Set([...keys].map((key) => key.slice(0, key.lastIndexOf("/") + 1)))].toSorted()) {
-    const last = found.at(-1);
-    if (last === undefined || !folder.startsWith(last)) found.push(folder);
-  }
-  return found;
-}
-
-async function readArchived(store: OpenStore, bucket: string, keys: ReadonlySet<string>): Promise<readonly string[]> {
+async function readArchived(
+  store: OpenStore,
+  bucket: string,
+  keys: ReadonlySet<string>,
+): Promise<readonly Unreadable[]> {
   const objects: ListedObject[] = [];
-  for (const prefix of foldersOf(keys)) {
+  for (const prefix of prefixesOf(keys)) {
     for await (const object of listObjects(store.client, { bucket, prefix }))
       if (keys.has(object.key)) objects.push(object);
   }
@@ -38,8 +33,8 @@ async function readArchived(store: OpenStore, bucket: string, keys: ReadonlySet<
   return findArchived({ client: store.client, access: { bucket } }, { objects, signal });
 }
 
-async function archivedKeys(hub: Hub, checkpoint: Restored, keys: ReadonlySet<string>): Promise<readonly string[]> {
-  const known = kept.get(hub) ?? new Map<string, { at: number; archived: Promise<readonly string[]> }>();
+async function archivedKeys(hub: Hub, checkpoint: Restored, keys: ReadonlySet<string>): Promise<readonly Unreadable[]> {
+  const known = kept.get(hub) ?? new Map<string, { at: number; archived: Promise<readonly Unreadable[]> }>();
   kept.set(hub, known);
   const before = known.get(checkpoint.id);
   if (before !== undefined && hub.now() - before.at < HOLDS_MS) return before.archived;
@@ -53,23 +48,29 @@ async function archivedKeys(hub: Hub, checkpoint: Restored, keys: ReadonlySet<st
 }
 
 /**
- * Refuses a checkpoint with archived files. `files` are the wanted ones; null: all. If the store does not answer, the restore
- * goes on and meets the error itself. @throws Fault OBJECT_ARCHIVED with the files by name
+ * Returns the objects of a checkpoint that are archived; none when another home has a copy, or the store does not answer: the
+ * restore goes on then and meets the error itself.
+ */
+export async function archivedObjects(
+  hub: Hub,
+  checkpoint: Restored,
+  manifest: Pick<StoredManifest, "files">,
+): Promise<readonly Unreadable[]> {
+  const where = { checkpointId: checkpoint.id, state: "complete", damagedAt: null };
+  if ((await hub.db.checkpointCopy.count({ where })) > 0) return [];
+  const keys = new Set<string>(manifest.files.flatMap(({ extents }) => extents.map(({ key }) => key)));
+  return keys.size === 0 ? [] : archivedKeys(hub, checkpoint, keys).catch(() => []);
+}
+
+/**
+ * Refuses a checkpoint with archived files. `files` are the wanted ones; null: all.
+ * @throws Fault OBJECT_ARCHIVED or OBJECT_BEING_RESTORED with the files by name
  */
 export async function refuseArchived(
   hub: Hub,
   checkpoint: Restored,
   { manifest, files }: { manifest: Pick<StoredManifest, "files">; files: readonly string[] | null },
 ): Promise<void> {
-  const where = { checkpointId: checkpoint.id, state: "complete", damagedAt: null };
-  if ((await hub.db.checkpointCopy.count({ where })) > 0) return;
-  const keys = new Set<string>(manifest.files.flatMap(({ extents }) => extents.map(({ key }) => key)));
-  if (keys.size === 0) return;
-  const archived = new Set(await archivedKeys(hub, checkpoint, keys).catch(() => []));
-  if (archived.size === 0) return;
-  const wanted = files === null ? null : new Set(files);
-  const names = manifest.files
-    .filter(({ path, extents }) => wanted?.has(path) !== false && extents.some(({ key }) => archived.has(key)))
-    .map(({ path }) => path as string);
-  if (names.length > 0) throw archivedFault("restore", names);
+  const found = archivedFiles(manifest, { archived: await archivedObjects(hub, checkpoint, manifest), files });
+  if (found.length > 0) throw archivedFault("restore", found);
 }

@@ -48,5 +48,7 @@ export const bucketRouter = router({
   job: viewer.input(byId).query(({ ctx, input }) => readJob(ctx.hub, input)),
   jobs: viewer.input(listBucketJobsInput).query(({ ctx, input }) => listJobs(ctx.hub, input)),
   usage: viewer.input(bucketUsageInput).query(({ ctx, input }) => readUsage(ctx.hub, input)),
-  share: operator.input(shareInput).mutation(({ ctx, input }) => shareObject(ctx, input)),
+  share: operator
+    .input(shareInput)
+    .mutation(({ ctx, input, signal }) => shareObject(ctx, input, signal ?? ctx.hub.closing)),
 });

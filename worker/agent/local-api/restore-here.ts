@@ -60,11 +60,12 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
     ...parts,
   });
   const { checkpointId, step, path } = restored;
-  const passedOver = checkpointId === found.checkpointId ? null : found.step;
+  const passedOver = restored.passedOver?.step ?? null;
+  const passedOverWhy = restored.passedOver?.why ?? null;
   const { origin } = restored;
   const isForeign = origin !== null && origin.node !== null && origin.node.id !== agent.nodeId && origin.pickles > 0;
   const foreign = isForeign ? { node: origin.node?.name ?? "", pickles: origin.pickles } : null;
-  return { run, step, path, checkpointId, passedOver, foreign };
+  return { run, step, path, checkpointId, passedOver, passedOverWhy, foreign };
 }
 
 /** Returns the names of the wanted files; null: all. */
@@ -76,7 +77,7 @@ async function chosenOf(
   if (only.length === 0 && rank === undefined) return null;
   const fits = only.map((glob) => readGlob("only", glob));
   const answer = await hub.ask("readCheckpoint", (client, signal) =>
-    client.node.readCheckpoint.query({ checkpointId }, { signal }),
+    client.node.readCheckpoint.query({ checkpointId, withArchived: true }, { signal }),
   );
   const all = parseManifest({ checkpointId }, answer.manifest).files.map(({ path }) => path);
   const ranked = rank === undefined ? all : filesOfRank(all, rank);

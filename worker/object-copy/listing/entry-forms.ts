@@ -20,6 +20,7 @@ type PackedObject = [
   sizeBytes: number,
   modifiedAtMs: number | null,
   etag: string | null,
+  mayBeArchived?: true,
 ];
 
 const nameOf = ({ relative }: Entry): string => relative;
@@ -48,21 +49,21 @@ const unpackFile = ([
   identity: { dev, ino, sizeBytes, mtimeNs },
 });
 
-const packObject = ({ relative, key, sizeBytes, modifiedAtMs, etag }: ObjectEntry): PackedObject => [
-  relative,
-  key.slice(0, key.length - relative.length),
-  sizeBytes,
-  modifiedAtMs,
-  etag,
-];
+function packObject({ relative, key, sizeBytes, modifiedAtMs, etag, mayBeArchived }: ObjectEntry): PackedObject {
+  const prefix = key.slice(0, key.length - relative.length);
+  return mayBeArchived === true
+    ? [relative, prefix, sizeBytes, modifiedAtMs, etag, true]
+    : [relative, prefix, sizeBytes, modifiedAtMs, etag];
+}
 
-const unpackObject = ([relative, prefix, sizeBytes, modifiedAtMs, etag]: PackedObject): ObjectEntry => ({
+const unpackObject = ([relative, prefix, sizeBytes, modifiedAtMs, etag, mayBeArchived]: PackedObject): ObjectEntry => ({
   at: "store",
   relative,
   key: prefix + relative,
   sizeBytes,
   modifiedAtMs,
   etag,
+  ...(mayBeArchived === true && { mayBeArchived }),
 });
 
 export const fileForm = jsonForm<FileEntry, PackedFile>({ nameOf, pack: packFile, unpack: unpackFile });

@@ -13,6 +13,8 @@ export interface ObjectEntry {
   readonly modifiedAtMs: number | null;
   readonly key: string;
   readonly etag: string | null;
+  /** As in a listing. */
+  readonly mayBeArchived?: true;
   /** Checksum of the bytes, where a HEAD was made. */
   readonly checks?: { sum: ObjectSum | null; isOpaque: boolean };
 }

@@ -107,3 +107,15 @@ test("names that a store encodes without a word are asked for again as they are"
   const there = { ...from(), access: { ...store.access, endpoint: silent.endpoint } };
   expect(keysOf(await listObjects(there, { prefix: "p/", signal }))).toEqual([key]);
 });
+
+test.each(["+", " "])("names are read in which a plus sign is %j, though nothing else in them tells", async (sign) => {
+  const keys = [`p/a${sign}b`, `p/x${sign}y/c`];
+  await using odd = await serveCanned(({ query }) => {
+    const found = keys.filter((key) => key.startsWith(query.get("prefix") ?? ""));
+    const rows = found.map((key) => `<Contents><Key>${key.replaceAll(" ", "+")}</Key><Size>1</Size></Contents>`);
+    const said = "<EncodingType>url</EncodingType><IsTruncated>false</IsTruncated>";
+    return { body: `<ListBucketResult>${said}${rows.join("")}</ListBucketResult>` };
+  });
+  const there = { ...from(), access: { ...store.access, endpoint: odd.endpoint } };
+  expect(keysOf(await listObjects(there, { prefix: "p/", signal }))).toEqual(keys);
+});

@@ -2,6 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { quoteEtag } from "#storage/answers/check-range.ts";
 import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/answers/decode-names.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/answers/faults.ts";
+import { mayBeArchived } from "#storage/answers/storage-class.ts";
 import { locateBucket, type StoreAccess } from "#storage/signing/signing.ts";
 import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/signing/sigv4.ts";
 import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#storage/answers/xml.ts";
@@ -21,6 +22,8 @@ export interface ListedObject {
   etag: string | null;
   /** Epoch ms by the store's clock; null where it gives none. */
   modifiedAtMs: number | null;
+  /** Whether its class permits that it is archived, which a HEAD tells. Left out: no. */
+  mayBeArchived?: true;
 }
 
 export interface ListedPage {
@@ -229,11 +232,13 @@ function readObject(row: XmlElement, subject: string): ListedObject {
   if (key === undefined || sizeBytes === undefined) throw unexpected(subject, "an object without key or size");
   const etag = textOf(row, "ETag")?.trim() ?? "";
   const modifiedAtMs = Date.parse(textOf(row, "LastModified")?.trim() ?? "");
+  const storageClass = textOf(row, "StorageClass")?.trim() ?? null;
   return {
     key,
     sizeBytes,
     etag: etag === "" ? null : own(quoteEtag(etag)),
     modifiedAtMs: Number.isNaN(modifiedAtMs) ? null : modifiedAtMs,
+    ...(mayBeArchived({ storageClass, sizeBytes }) && { mayBeArchived: true }),
   };
 }
 

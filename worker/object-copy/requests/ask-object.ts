@@ -6,13 +6,15 @@ import { childrenOf, integerOf, parseXml, textOf, type XmlElement } from "#stora
 import type { AskObject, PartSum } from "../facts.ts";
 import { askStore } from "./ask-store.ts";
 import type { StoreSession } from "#worker/store-session/store-session.ts";
-import { headObject, partBytesOf } from "./head.ts";
+import { assertReadable, headObject, partBytesOf } from "./head.ts";
 
 /** Creates the requests that a verified copy makes about an object. @throws Faults of `headObject`, CANCELLED */
 export function createAskObject(storeSession: StoreSession, signal: AbortSignal): AskObject {
   return {
     head: async (key) => {
-      const { sizeBytes, etag, modifiedAtMs, crc32, isOpaque } = await headObject(storeSession, { key, signal });
+      const head = await headObject(storeSession, { key, signal });
+      assertReadable(head, { op: "cp", key });
+      const { sizeBytes, etag, modifiedAtMs, crc32, isOpaque } = head;
       return { sizeBytes, etag, modifiedAtMs, isOpaque, sum: crc32 === null ? null : readObjectSum(crc32) };
     },
     partBytes: (key) => partBytesOf(storeSession, { key, signal }),

@@ -14,7 +14,7 @@ import { createProgressCounters, type ProgressCounters } from "#worker/transfer/
 import { mapRows, numbered, type Rows } from "#worker/base/rows.ts";
 import { askStore } from "./ask-store.ts";
 import type { StoreSession } from "#worker/store-session/store-session.ts";
-import { findObject, headObject } from "./head.ts";
+import { assertReadable, findObject, headObject, type ObjectHead } from "./head.ts";
 
 /**
  * An object to copy inside one store, so that its bytes never cross the link. Objects up to 5 GiB take one CopyObject,
@@ -28,6 +28,8 @@ export interface ObjectToCopy {
   key: string;
   sizeBytes: number;
   etag: string | null;
+  /** Whether a HEAD has to tell before the copy whether its bytes can be read. Left out: they can. */
+  mayBeArchived?: true;
 }
 
 export interface CopyJob {
@@ -56,6 +58,7 @@ export async function copyObjects(storeSession: StoreSession, job: CopyJob): Pro
     const part = { fileIndex, partIndex: 0, length: object.sizeBytes };
     try {
       counters.part(part, "moving");
+      if (object.mayBeArchived === true) await readableSource(storeSession, { object, signal });
       if (object.sizeBytes > (job.largestWholeBytes ?? LARGEST_WHOLE_BYTES))
         await copyInRanges(storeSession, { object, job });
       else await copyWhole(storeSession, { object, signal });
@@ -110,15 +113,23 @@ function readCopied(
 /** Headers that CopyObject keeps by itself, but a multipart copy has to set. */
 const KEPT_HEADERS = ["content-type", "content-disposition", "content-encoding", "content-language", "cache-control"];
 
+/** Returns the metadata of the source. @throws Fault OBJECT_ARCHIVED, OBJECT_BEING_RESTORED, those of `headObject` */
+async function readableSource(
+  storeSession: StoreSession,
+  { object, signal }: { object: ObjectToCopy; signal: AbortSignal },
+): Promise<ObjectHead> {
+  const at = { ...storeSession, access: { ...storeSession.access, bucket: object.bucket } };
+  const head = await headObject(at, { key: object.source, signal });
+  assertReadable(head, { op: "CopyObject", key: object.source });
+  return head;
+}
+
 async function copyInRanges(storeSession: StoreSession, about: { object: ObjectToCopy; job: CopyJob }): Promise<void> {
   const { object, job } = about;
   const { signal } = job;
   const { key, sizeBytes } = object;
   const nonce = randomBytes(16).toString("hex");
-  const source = await headObject(
-    { ...storeSession, access: { ...storeSession.access, bucket: object.bucket } },
-    { key: object.source, signal },
-  );
+  const source = await readableSource(storeSession, { object, signal });
   const kept = Object.entries(source.headers).flatMap(([name, value]): [string, string][] =>
     value !== undefined && (KEPT_HEADERS.includes(name) || name.startsWith("x-amz-meta-")) ? [[name, value]] : [],
   );

@@ -1,5 +1,7 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/s3/answers.ts";
+import { archivedFault } from "#storage/answers/archived-fault.ts";
+import { archiveStateOf, type ArchiveState } from "#storage/answers/storage-class.ts";
 import { checkRange, quoteEtag } from "#storage/answers/check-range.ts";
 import { faultOfAnswer, isFromStore } from "#storage/answers/faults.ts";
 import { CHECKSUM_HEADER, NONCE_HEADER, NOT_FOR_ALL, SUM_WANTED } from "#storage/signing/signing.ts";
@@ -19,6 +21,7 @@ export interface ObjectHead {
   crc32: string | null;
   /** Encrypted with its own key (SSE-KMS or SSE-C), so that the ETag is no MD5. */
   isOpaque: boolean;
+  archive: ArchiveState;
   headers: HttpAnswer["headers"];
 }
 
@@ -117,8 +120,18 @@ function readHead(answer: HttpAnswer, key: string): ObjectHead {
     crc32: headers[CHECKSUM_HEADER]?.trim() ?? null,
     isOpaque:
       encryption.startsWith("aws:kms") || headers["x-amz-server-side-encryption-customer-algorithm"] !== undefined,
+    archive: archiveStateOf({
+      storageClass: headers["x-amz-storage-class"] ?? null,
+      archiveStatus: headers["x-amz-archive-status"] ?? null,
+      restore: headers["x-amz-restore"] ?? null,
+    }),
     headers,
   };
+}
+
+/** Asserts that the bytes of an object can be read now. @throws Fault OBJECT_ARCHIVED, OBJECT_BEING_RESTORED */
+export function assertReadable({ archive }: Pick<ObjectHead, "archive">, at: { op: string; key: string }): void {
+  if (archive !== "readable") throw archivedFault(at.op, [{ name: at.key, state: archive }]);
 }
 
 /** Finds the reason of a refused HEAD by a GET of one byte, because the answer to a HEAD has no body with an error code. */

@@ -65,6 +65,18 @@ test("uploads whose names XML cannot carry are asked for percent-encoded, and th
   expect(found.map(({ key }) => key)).toEqual(["a b+\u0001"]);
 });
 
+test.each(["+", " "])("uploads of a name in which a plus sign is %j are listed", async (sign) => {
+  const key = `a${sign}b`;
+  await using odd = await serveCanned(() => {
+    const rows = `<Upload><Key>a+b</Key><UploadId>u</UploadId><Initiated>2026-01-01T00:00:00.000Z</Initiated></Upload>`;
+    return {
+      body: `<ListMultipartUploadsResult><EncodingType>url</EncodingType>${rows}</ListMultipartUploadsResult>`,
+    };
+  });
+  const there = { ...storeSession, access: { ...store.access, endpoint: odd.endpoint } };
+  expect((await listUploads(there, { prefix: key, signal })).map((upload) => upload.key)).toEqual([key]);
+});
+
 test("uploads are listed by their keys where the store encodes names and does not say so", async () => {
   const key = "epoch=5-step=600.ckpt";
   const initiated = "<Initiated>2026-01-01T00:00:00.000Z</Initiated>";

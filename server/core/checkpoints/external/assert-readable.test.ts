@@ -4,9 +4,9 @@ import { PRESETS } from "#storage/providers/providers.ts";
 import { serveCanned } from "#storage/testing/canned-server.ts";
 import { assertReadable } from "./assert-readable.ts";
 
-const object = (key: string, storageClass: string | null) => ({
+const object = (key: string, storageClass: string | null, sizeBytes = 1) => ({
   key,
-  sizeBytes: 1,
+  sizeBytes,
   etag: '"e"',
   modifiedAt: 1,
   storageClass,
@@ -17,7 +17,8 @@ test("objects in an archive are named, but for those that somebody had brought b
     headers: {
       "content-length": "1",
       etag: '"e"',
-      "x-amz-storage-class": "GLACIER",
+      "x-amz-storage-class": path.includes("tier") ? "INTELLIGENT_TIERING" : "GLACIER",
+      ...(path.endsWith("tier-cold") && { "x-amz-archive-status": "ARCHIVE_ACCESS" }),
       ...(path.endsWith("back") && {
         "x-amz-restore": 'ongoing-request="false", expiry-date="Fri, 21 Dec 2029 00:00:00 GMT"',
       }),
@@ -41,7 +42,18 @@ test("objects in an archive are named, but for those that somebody had brought b
     check(object("x", null), object("soon", "DEEP_ARCHIVE"), object("cold", "GLACIER")),
   ).rejects.toMatchObject({
     code: "OBJECT_ARCHIVED",
-    context: { subject: "cold", detail: "cold, soon" },
+    context: { subject: "cold", detail: "cold, soon (is being restored)" },
+  });
+  await expect(check(object("soon", "GLACIER"))).rejects.toMatchObject({
+    code: "OBJECT_BEING_RESTORED",
+    message: expect.stringContaining("soon: The object is being restored from its archive") as string,
+  });
+  server.seen.length = 0;
+  await check(object("tier-small", "INTELLIGENT_TIERING"), object("tier-warm", "INTELLIGENT_TIERING", 200_000));
+  expect(server.seen.map(({ path }) => path)).toEqual(["/b/tier-warm"]);
+  await expect(check(object("tier-cold", "INTELLIGENT_TIERING", 200_000))).rejects.toMatchObject({
+    code: "OBJECT_ARCHIVED",
+    context: { subject: "tier-cold" },
   });
   client.destroy();
 });
