@@ -97,6 +97,7 @@ export function capturingOf(
       const { step } = captured;
       judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(reporter.waitingFor);
     },
+    onClosed: () => agent.uploader.wake(),
     onPassedOver: (candidate) => {
       agent.refused.delete(candidate.path);
       reporter.passedOver(candidate);

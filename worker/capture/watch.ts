@@ -59,6 +59,8 @@ export interface Watching {
   onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
   /** Called with the files that belong to no candidate. */
   onUntaken(untaken: Untaken): Promise<void>;
+  /** Called with each checkpoint of a look before it is judged. `isKnown`: it was captured, passed over or refused as it is. */
+  onLooked(candidate: Candidate, about: { look: Look; isKnown: boolean }): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
   /** Called at the end of each look, to report what could not be reported before. */
   tellUntold(): Promise<void>;
@@ -284,7 +286,9 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
       continue;
     }
     looked.set(candidate.path, look);
-    if (watching.knows(candidate.path, look.fingerprint)) {
+    const isKnown = watching.knows(candidate.path, look.fingerprint);
+    await watching.onLooked(candidate, { look, isKnown });
+    if (isKnown) {
       rests.rest(candidate.path, clock.now() - startedAt);
       continue;
     }

@@ -6,7 +6,8 @@ import { isModelName, readFileName, type FileName } from "#protocol/recognition/
 import { dateIn, isTemporaryName, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { fileTimes } from "#worker/base/file-times.ts";
-import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
+import { FINAL, fileSetsOf } from "./file-sets.ts";
+import type { SavedFile } from "./group-by-step.ts";
 import { finalModelNames, type FinalBelow } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
 import { isModelContent } from "./is-model-content.ts";
@@ -357,6 +358,7 @@ async function addFiles(
       ...(isSaverName && { isSaverName }),
       ...(lacks !== null && { lacks }),
       ...(set.isAlone && { isAlone: true }),
+      ...(set.mayGrow && { mayGrow: true }),
       ...(set.isAwaited && { isAwaited: true }),
     });
   }
