@@ -9,7 +9,8 @@ import type { BesideLeft } from "./detection/beside.ts";
 import type { Capture } from "./capture.ts";
 import type { Candidate } from "./detection/find.ts";
 import type { Look } from "./detection/look.ts";
-import { FINAL_QUIET_MS, finalModelBelow, findFinalModel } from "./detection/final-model.ts";
+import { FINAL_QUIET_MS } from "./detection/final-model.ts";
+import { findFinal as findFinalIn } from "./detection/look-over.ts";
 import { readGlobalStep } from "./detection/read-global-step.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./detection/settle.ts";
 import { createRecogniser } from "./detection/recognise.ts";
@@ -138,10 +139,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
     if (capturing.hubKnows?.("final-model") === false) return null;
     const newestCheckpointMs = runs.get(watch.run)?.seen?.at ?? ledger.safe(watch.run)?.at ?? null;
-    const own = await findFinalModel(watch.folder);
-    // Weights from which the program resumes are a checkpoint.
-    const isState = own?.names?.some((name) => finder.holds(join(watch.folder, name))) === true;
-    return (isState ? null : own) ?? finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs });
+    return findFinalIn({ folder: watch.folder, finder }, { newestCheckpointMs, now: wallNow(), quietMs });
   };
   return {
     watch,

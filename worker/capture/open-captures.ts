@@ -2,7 +2,7 @@ import { basename, dirname } from "node:path";
 import { isBeside } from "#protocol/checkpoint/place.ts";
 import { partOf } from "#protocol/recognition/checkpoint-file-names.ts";
 import type { Capture } from "./capture.ts";
-import { holdsOptimizer } from "./detection/holds-optimizer.ts";
+import { holdsOptimizer } from "./detection/inside/holds-optimizer.ts";
 import type { Candidate } from "./detection/find.ts";
 import { folderOf, type Look } from "./detection/look.ts";
 import type { Ledger } from "./ledger.ts";

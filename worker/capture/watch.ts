@@ -6,7 +6,8 @@ import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Clock } from "../base/clock.ts";
 import { readGlob } from "../command-line/glob.ts";
 import type { Candidate, NamePattern } from "./detection/find.ts";
-import { findUntaken, type Untaken } from "./detection/untaken.ts";
+import { findLeft } from "./detection/look-over.ts";
+import type { Untaken } from "./detection/untaken.ts";
 import type { Finder } from "./detection/walk-watched.ts";
 import { lookAt, type Look } from "./detection/look.ts";
 import { inOrderOfEvidence, type Recogniser } from "./detection/recognise.ts";
@@ -175,8 +176,7 @@ export async function keepWatching(watching: Watching): Promise<void> {
         if (clock.now() - lookedAt >= UNTAKEN_EVERY_MS) {
           lookedAt = clock.now();
           const final = await watching.findFinalModel(watching.finder);
-          const taken = [...(await watching.finder.find()), ...(final === null ? [] : [final])];
-          await watching.onUntaken(await findUntaken(watch.folder, taken));
+          await watching.onUntaken(await findLeft({ folder: watch.folder, finder: watching.finder }, { final }));
         }
       } catch (error) {
         if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));

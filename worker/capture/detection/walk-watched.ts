@@ -10,10 +10,10 @@ import { FINAL, fileSetsOf } from "./file-sets.ts";
 import type { SavedFile } from "./group-by-step.ts";
 import { finalModelNames, type FinalBelow } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
-import { isModelContent } from "./is-model-content.ts";
+import { isModelContent } from "./inside/is-model-content.ts";
 import { isCheckpointFolder, judgeFolder } from "./judge-folder.ts";
 import { readGlobalStep } from "./read-global-step.ts";
-import { readStepInside } from "./read-step-inside.ts";
+import { readStepInside } from "./inside/read-step-inside.ts";
 
 /**
  * Finds checkpoints in a watched folder and below it. The work is bounded by levels, folders and names, and a folder that did

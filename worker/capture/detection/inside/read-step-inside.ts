@@ -1,7 +1,7 @@
 import { step as stepSchema } from "#protocol/base/names.ts";
 import type { PickleValue } from "#storage/inspect/pickle/pickle-value.ts";
 import { pairsOf } from "#storage/inspect/torch-values.ts";
-import { FINAL } from "./file-sets.ts";
+import { FINAL } from "../file-sets.ts";
 import { readPickleOf } from "./read-pickle-of.ts";
 
 /** The names under which training loops keep their counter, most exact first. */

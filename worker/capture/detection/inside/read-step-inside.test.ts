@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { torchFile, type SavedState } from "#storage/testing/torch-file.ts";
 import { zipOf } from "#storage/testing/zip-of.ts";
-import { FINAL } from "./file-sets.ts";
+import { FINAL } from "../file-sets.ts";
 import { readStepInside } from "./read-step-inside.ts";
 
 let folder: string;
