@@ -51,7 +51,8 @@ const FRAMEWORK: readonly RegExp[] = [
 export const PRETRAINED_WEIGHTS =
   /^(model|pytorch_model|adapter_model|diffusion_pytorch_model|tf_model|flax_model)(\.[a-z0-9_]+)?(-\d{5}-of-\d{5})?\.(safetensors|bin|h5|msgpack)$/;
 
-const WEIGHTS = /\.(safetensors|pt|pth|pth\.tar|pt\.tar|ckpt|distcp|gguf|keras|nemo|ubj|pdparams|pdopt|weights\.h5)$/i;
+const WEIGHTS =
+  /\.(safetensors|pt|pth|pth\.tar|pt\.tar|ckpt|distcp|gguf|keras|nemo|ubj|pdparams|pdopt|weights\.h5|(?<!(?:^|\/)variables\.)data-\d{5}-of-\d{5})$/i;
 const WEIGHTS_IN_BIN =
   /^((pytorch_model|adapter_model|diffusion_pytorch_model|pytorch_lora_weights)(-\d{5}-of-\d{5})?|optimizer(_\d+)?|scheduler(_\d+)?)\.bin$/;
 const CONTAINER =

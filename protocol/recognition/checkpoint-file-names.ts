@@ -2,7 +2,7 @@ import { dateIn, isTemporaryName } from "./checkpoint-layouts.ts";
 
 /**
  * Reads what a file name says about a checkpoint: its step, or that a saver always uses this name. Sources of the names:
- * Lightning, Composer, stable-baselines3, ultralytics, kohya, Detectron2, timm, nanoGPT, Keras, XGBoost, llama.cpp.
+ * Lightning, Composer, stable-baselines3, ultralytics, kohya, Detectron2, timm, nanoGPT, Keras, TensorFlow, XGBoost, llama.cpp.
  */
 export interface FileName {
   /** Number in the name; null when there is none. */
@@ -15,11 +15,11 @@ export interface FileName {
 
 /** Extensions of formats in which savers write a single file. */
 const ENDING =
-  /\.(pth\.tar|pt\.tar|ckpt|pt|pth|safetensors|bin|npz|msgpack|zip|pkl|pickle|joblib|gguf|weights\.h5|keras|h5|hdf5|nemo|ubj|params|pdparams|pdopt|json)$/i;
+  /\.(pth\.tar|pt\.tar|ckpt|pt|pth|safetensors|bin|npz|msgpack|zip|pkl|pickle|joblib|gguf|weights\.h5|keras|h5|hdf5|nemo|ubj|params|pdparams|pdopt|json|index|data-\d{5}-of-\d{5}|(?<=ckpt(?:-\d{1,12})?\.)meta)$/i;
 
 /** Extensions of formats that hold a model and little else, so that one such file is a whole checkpoint. */
 const MODEL_ENDING =
-  /\.(pth\.tar|pt\.tar|ckpt|pt|pth|safetensors|zip|gguf|keras|h5|hdf5|nemo|ubj|msgpack|npz|bin|pkl|joblib)$/i;
+  /\.(pth\.tar|pt\.tar|ckpt|pt|pth|safetensors|zip|gguf|keras|h5|hdf5|nemo|ubj|msgpack|npz|bin|pkl|joblib|data-\d{5}-of-\d{5})$/i;
 
 /** Names that a saver gives to the newest, the best or the only checkpoint. */
 const LABEL = /^(?:[a-z]+[-_.])?(last|latest|best|newest)(?=$|[-_.])|(?:^|[-_.])(last|latest|best)$/i;

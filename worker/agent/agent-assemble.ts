@@ -88,6 +88,8 @@ export interface Agent {
   laidBefore: Map<string, string>;
   /** Checkpoints whose last outcome is a refusal, by path. The fingerprint is null for one that could not be read. */
   refused: Map<string, { run: RunName; fingerprint: string | null }>;
+  /** Paths in watched folders that were told as no checkpoint. */
+  leftOut: Set<string>;
   /** Starts of programs that have not yet shown from which step they continue; `judgeBeginning` compares. */
   beginnings: Map<RunName, Beginning>;
   /** Runs of which this worker has made something safe since it started. */
@@ -246,6 +248,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     leftInPlace: new Map(),
     laidBefore: new Map(),
     refused: new Map(),
+    leftOut: new Set(),
     beginnings: new Map(),
     doubtful: [],
     linesBegun: new Map(),

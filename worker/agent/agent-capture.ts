@@ -50,6 +50,9 @@ function sayCaptured(agent: Agent, captured: Capture): void {
   agent.uploader.wake();
 }
 
+/** Limit of remembered paths, for a program that makes ever new names. */
+const MOST_LEFT_OUT = 1_000;
+
 /** Returns the parts and callbacks with which one watched folder is captured. */
 export function capturingOf(
   agent: Agent,
@@ -97,14 +100,18 @@ export function capturingOf(
       const { step } = captured;
       judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(reporter.waitingFor);
     },
+    onClosed: () => agent.uploader.wake(),
     onPassedOver: (candidate) => {
       agent.refused.delete(candidate.path);
       reporter.passedOver(candidate);
     },
     onRefused: (candidate, fault, look) => {
+      if (fault.code === "NO_CHECKPOINT") {
+        if (agent.leftOut.size >= MOST_LEFT_OUT) agent.leftOut.clear();
+        agent.leftOut.add(candidate.path);
+      }
       // A folder that is no checkpoint does not count as an unsafe one.
-      if (fault.code !== "NO_CHECKPOINT")
-        agent.refused.set(candidate.path, { run: watch.run, fingerprint: look?.fingerprint ?? null });
+      else agent.refused.set(candidate.path, { run: watch.run, fingerprint: look?.fingerprint ?? null });
       reporter.refused(candidate, fault);
       if (fault.code === "DISK_BUDGET" || fault.code === "NO_SPACE") void warnOfDisk(agent, watch.folder);
     },

@@ -64,8 +64,9 @@ export interface Resume {
   outdated: LocalCheckpoint[];
 }
 
+/** Returns the one with the highest step; of equal ones, which two trainings wrote, the later. */
 const highest = (all: readonly LocalCheckpoint[]): LocalCheckpoint | null =>
-  all.reduce<LocalCheckpoint | null>((found, one) => (found === null || one.step > found.step ? one : found), null);
+  all.toSorted((a, b) => b.step - a.step || b.writtenAt - a.writtenAt)[0] ?? null;
 
 /**
  * Returns whether a checkpoint may be moved. Known ones may: captured or restored here. Others must have a known format, or be

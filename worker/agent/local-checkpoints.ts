@@ -21,12 +21,12 @@ export interface LocalEvidence {
  * a checkpoint is finished, a newer one beside it shows that its program went on. Faults: READ_FAILED.
  */
 export async function readLocalCheckpoints(
-  { folder, takes }: Watch,
+  { folder, takes, followsLinks }: Watch,
   { knows, isRestored, watchedSince }: LocalEvidence,
 ): Promise<LocalCheckpoint[]> {
   const found: LocalCheckpoint[] = [];
   const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows, isRestored });
-  for (const candidate of inOrderOfEvidence(await findCandidates(folder, takes))) {
+  for (const candidate of inOrderOfEvidence(await findCandidates(folder, takes, followsLinks))) {
     const { path, step } = candidate;
     // A candidate that cannot be read could be neither captured nor moved.
     const look = await lookAt(candidate).catch(() => null);

@@ -32,6 +32,14 @@ const capturedFile = z.object({
 });
 export type CapturedFile = z.infer<typeof capturedFile>;
 
+/** Wait of a capture whose step may get more files. */
+const openCapture = z.object({
+  /** When the wait is over if nothing happens, epoch ms. */
+  until: z.number(),
+  /** Whether its name is that of a part (`model`, `optim`), so that other parts are likely. */
+  isPart: z.boolean(),
+});
+
 export const capture = z.object({
   /** Also the id of the checkpoint. */
   id,
@@ -43,6 +51,12 @@ export const capture = z.object({
   role: checkpointRole.optional(),
   /** Why it may be incomplete; absent when it is complete. */
   doubt: doubt.optional(),
+  /**
+   * Present while nothing shows which files belong to its step: its bytes are sent, and its commit waits. Null: that is settled.
+   */
+  open: openCapture.nullable().optional(),
+  /** Capture of the same step with more files, for which this one is dropped. */
+  replacedBy: id.optional(),
   /** This node's piece, when several nodes write the checkpoint. */
   piece: pieceOf.optional(),
   /** Place in the watched folder; absent for a checkpoint outside of it, and in captures of older workers. */

@@ -9,10 +9,12 @@ import type { BesideLeft } from "./detection/beside.ts";
 import type { Capture } from "./capture.ts";
 import type { Candidate } from "./detection/find.ts";
 import type { Look } from "./detection/look.ts";
-import { FINAL_QUIET_MS, finalModelBelow, findFinalModel } from "./detection/final-model.ts";
+import { FINAL_QUIET_MS } from "./detection/final-model.ts";
+import { findFinal as findFinalIn } from "./detection/look-over.ts";
 import { readGlobalStep } from "./detection/read-global-step.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./detection/settle.ts";
 import { createRecogniser } from "./detection/recognise.ts";
+import { closeAll, followShape, openingOf, openWithin } from "./open-captures.ts";
 import { createRefusals } from "./refusals.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
 import { untakenWords } from "./detection/untaken.ts";
@@ -43,6 +45,10 @@ export interface Capturing extends TakeParts {
   /** Called before a checkpoint is captured. Faults: those of a claim; a later look then tries again. */
   onBefore?(candidate: Candidate, look: Look): Promise<void>;
   onCaptured(capture: Capture): void;
+  /** Called when it became known which files belong to captures whose commit waited for that. */
+  onClosed?(): void;
+  /** Whether the program said that all it has written is finished, so that no capture waits for more files. Left out: it did not. */
+  isAllWritten?: boolean;
   onPassedOver(candidate: Candidate): void;
   /** `look` is null when the candidate could not be read, or never stops changing. */
   onRefused(candidate: Candidate, fault: Fault, look: Look | null): void;
@@ -63,7 +69,9 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
   const watching = watchingOf(capturing);
   await keepWatching(watching);
   const how = capturing.over();
-  if (how !== null && !capturing.signal.aborted) await lookLast(watching, how, capturing.signal);
+  if (how === null || capturing.signal.aborted) return;
+  await lookLast(watching, how, capturing.signal);
+  if (await closeAll(capturing.ledger, { run: capturing.watch.run, how })) capturing.onClosed?.();
 }
 
 /** Longest wait of `takeFinished`; what needs longer is left to the watcher. */
@@ -74,17 +82,19 @@ const MOST_PATIENCE_MS = 30_000;
  * until it was quiet for the settle time, or until the signal fires. Faults: that of the signal.
  */
 export async function takeFinished(capturing: Capturing, until: AbortSignal): Promise<void> {
-  const { settleMs, wallNow, signal } = capturing;
+  const { settleMs, wallNow, signal, ledger, watch } = capturing;
   const settler = createSettlerByNow({ settleMs, wallNow, hasWriter: hasOpenWriter });
-  const watching = { ...watchingOf(capturing), signal, settler };
+  const watching = { ...watchingOf({ ...capturing, isAllWritten: true }), signal, settler };
   const { clock } = watching;
   const endsAt = clock.now() + MOST_PATIENCE_MS;
   for (;;) {
     await lookOnce(watching);
     const leftMs = settler.leftMs();
-    if (leftMs === 0 || clock.now() + leftMs > endsAt) return;
+    if (leftMs === 0 || clock.now() + leftMs > endsAt) break;
     await clock.sleep(leftMs, until);
   }
+  // Whoever asks for this says that its saves are complete.
+  if (await closeAll(ledger, { run: watch.run, how: "done" })) capturing.onClosed?.();
 }
 
 async function lookLast(watching: WatchingHere, how: ProgramOver, signal: AbortSignal): Promise<void> {
@@ -129,10 +139,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
     if (capturing.hubKnows?.("final-model") === false) return null;
     const newestCheckpointMs = runs.get(watch.run)?.seen?.at ?? ledger.safe(watch.run)?.at ?? null;
-    const own = await findFinalModel(watch.folder);
-    // Weights from which the program resumes are a checkpoint.
-    const isState = own?.names?.some((name) => finder.holds(join(watch.folder, name))) === true;
-    return (isState ? null : own) ?? finalModelBelow(finder.finals(), { newestCheckpointMs, now: wallNow(), quietMs });
+    return findFinalIn({ folder: watch.folder, finder }, { newestCheckpointMs, now: wallNow(), quietMs });
   };
   return {
     watch,
@@ -175,6 +182,10 @@ function watchingOf(capturing: Capturing): WatchingHere {
       const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
       await refusals.refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
     },
+    onLooked: async (candidate, { isKnown }) => {
+      const about = { isKnown, wallNow: wallNow(), waitMs: settleMs * QUIET_TIMES };
+      if (await followShape(ledger, candidate, about)) capturing.onClosed?.();
+    },
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
@@ -197,8 +208,13 @@ function watchingOf(capturing: Capturing): WatchingHere {
       await capturing.onBefore?.(candidate, look);
       const left: BesideLeft[] = [];
       const parts = { ...capturing, onBesideLeft: (names: readonly BesideLeft[]) => void left.push(...names) };
-      const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder });
+      const within = openWithin(ledger.all(), candidate);
+      const about = { settleMs, mostMs: unfinishedAfterMs, wallNow: wallNow() };
+      const open = capturing.isAllWritten === true ? null : await openingOf(candidate, look, about);
+      const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder, open });
       if (taken === null) return true;
+      for (const { id } of within) await ledger.update(id, { replacedBy: taken.id });
+      if (within.length > 0) capturing.onClosed?.();
       refusals.forget(candidate.path);
       capturing.onCaptured(taken);
       await refusals.saySpecial(candidate, look);

@@ -37,6 +37,9 @@ export const ledgerLine = z.discriminatedUnion("t", [
         sentBytes: true,
         measured: true,
         priority: true,
+        open: true,
+        replacedBy: true,
+        doubt: true,
       })
       .partial(),
   }),

@@ -31,7 +31,20 @@ export interface Ledger {
   update(
     id: string,
     change: Partial<
-      Pick<Capture, "attempt" | "epoch" | "announced" | "home" | "retries" | "sentBytes" | "measured" | "priority">
+      Pick<
+        Capture,
+        | "attempt"
+        | "epoch"
+        | "announced"
+        | "home"
+        | "retries"
+        | "sentBytes"
+        | "measured"
+        | "priority"
+        | "open"
+        | "replacedBy"
+        | "doubt"
+      >
     >,
   ): Promise<void>;
   /** Holds or frees the uploads of a run, or of all runs (`EVERY_RUN`). While held, later captures wait too. */

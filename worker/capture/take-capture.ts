@@ -43,7 +43,15 @@ export interface TakeParts {
  */
 export async function takeCapture(
   parts: TakeParts,
-  about: { candidate: Candidate; look: Look; run: RunName; root: string | null; priority?: number },
+  about: {
+    candidate: Candidate;
+    look: Look;
+    run: RunName;
+    root: string | null;
+    priority?: number;
+    /** Present when more files of its step may follow. */
+    open?: Capture["open"];
+  },
 ): Promise<Capture | null> {
   const { ledger } = parts;
   const { candidate, look, run, root } = about;
@@ -71,6 +79,7 @@ export async function takeCapture(
         priority,
         wallNow: parts.wallNow,
       });
+      if (about.open != null) capture.open = about.open;
       try {
         await ledger.add(capture, look.fingerprint);
       } catch (error) {

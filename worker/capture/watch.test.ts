@@ -47,6 +47,7 @@ function watchingWith(lookMs: number) {
     onOther: async ({ name }) => void others.push(name),
     onUntaken: async () => undefined,
     tellUntold: async () => undefined,
+    onLooked: async () => undefined,
     onSeen: ({ name }) => void seen.push(name),
     onFault: (fault) => {
       throw fault;

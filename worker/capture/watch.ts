@@ -6,7 +6,8 @@ import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Clock } from "../base/clock.ts";
 import { readGlob } from "../command-line/glob.ts";
 import type { Candidate, NamePattern } from "./detection/find.ts";
-import { findUntaken, type Untaken } from "./detection/untaken.ts";
+import { findLeft } from "./detection/look-over.ts";
+import type { Untaken } from "./detection/untaken.ts";
 import type { Finder } from "./detection/walk-watched.ts";
 import { lookAt, type Look } from "./detection/look.ts";
 import { inOrderOfEvidence, type Recogniser } from "./detection/recognise.ts";
@@ -59,6 +60,8 @@ export interface Watching {
   onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
   /** Called with the files that belong to no candidate. */
   onUntaken(untaken: Untaken): Promise<void>;
+  /** Called with each checkpoint of a look before it is judged. `isKnown`: it was captured, passed over or refused as it is. */
+  onLooked(candidate: Candidate, about: { look: Look; isKnown: boolean }): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
   /** Called at the end of each look, to report what could not be reported before. */
   tellUntold(): Promise<void>;
@@ -173,8 +176,7 @@ export async function keepWatching(watching: Watching): Promise<void> {
         if (clock.now() - lookedAt >= UNTAKEN_EVERY_MS) {
           lookedAt = clock.now();
           const final = await watching.findFinalModel(watching.finder);
-          const taken = [...(await watching.finder.find()), ...(final === null ? [] : [final])];
-          await watching.onUntaken(await findUntaken(watch.folder, taken));
+          await watching.onUntaken(await findLeft({ folder: watch.folder, finder: watching.finder }, { final }));
         }
       } catch (error) {
         if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));
@@ -284,7 +286,9 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
       continue;
     }
     looked.set(candidate.path, look);
-    if (watching.knows(candidate.path, look.fingerprint)) {
+    const isKnown = watching.knows(candidate.path, look.fingerprint);
+    await watching.onLooked(candidate, { look, isKnown });
+    if (isKnown) {
       rests.rest(candidate.path, clock.now() - startedAt);
       continue;
     }

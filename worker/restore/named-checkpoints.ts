@@ -4,7 +4,7 @@ import * as z from "zod";
 import type { PickleValue } from "#storage/inspect/pickle/pickle-value.ts";
 import { isCall, pairsOf } from "#storage/inspect/torch-values.ts";
 import { readTrainerState } from "../capture/detection/read-global-step.ts";
-import { readPickleOf } from "../capture/detection/read-pickle-of.ts";
+import { readPickleOf } from "../capture/detection/inside/read-pickle-of.ts";
 
 /**
  * Finds the other checkpoints that the state of a checkpoint names: the best one of transformers' Trainer, the best and the top

@@ -62,6 +62,39 @@ test("a program that wrote text alone, or nothing, is no news", async () => {
   expect((await ended("config.json", "train.log")).nothing).toEqual([]);
 });
 
+/** Ends a program that saved something and wrote these files as well. */
+async function endedBeside(about: { told?: string; files: readonly string[] }) {
+  const startedAt = Date.now() - 60_000;
+  for (const path of about.files) await write(path);
+  const left: { files: number; bytes: number }[] = [];
+  const events: NodeEventBody[] = [];
+  const agent = {
+    options: { watches: [{ run, folder, takes: null }] },
+    ledger: { all: () => [], safe: () => ({ step: 10, at: 1 }) },
+    savedRuns: new Set([run]),
+    leftOut: new Set(about.told === undefined ? [] : [join(folder, about.told)]),
+    outbox: { add: async (event: NodeEventBody) => void events.push(event) },
+    reporter: { leftAtEnd: ({ untaken }: { untaken: { files: number; bytes: number } }) => void left.push(untaken) },
+    session: { knows: () => true },
+  } as unknown as Agent;
+  expect(await tellNothingTaken(agent, startedAt)).toEqual([]);
+  return { left, events: events.map((event) => event.type === "capture-refused" && event.fault.op) };
+}
+
+test("what a program left beside what it saved is told at its end with count and size, to the hub once", async () => {
+  const files = ["checkpoint-10/model.safetensors", "notes.dat", "samples/faces.dat"];
+  const { left, events } = await endedBeside({ files });
+  expect(left).toMatchObject([{ files: 2, bytes: 10_000 }]);
+  expect(events).toEqual(["capture"]);
+  const again = await endedBeside({ files: [], told: left[0] === undefined ? "" : "notes.dat" });
+  expect([again.left.length, again.events]).toEqual([1, []]);
+});
+
+test("checkpoints, a final model below the folder and text are nothing that was left", async () => {
+  const files = ["checkpoint-10/model.safetensors", "best/model.safetensors", "best/config.json", "train.log"];
+  expect(await endedBeside({ files })).toEqual({ left: [], events: [] });
+});
+
 /** An agent that made a checkpoint safe, and what its watched folder is captured with. */
 function saved(knows: (path: string) => boolean = () => true) {
   const agent = {
@@ -71,6 +104,7 @@ function saved(knows: (path: string) => boolean = () => true) {
     watchedSince: new Map(),
     laidBefore: new Map(),
     leftInPlace: new Map(),
+    leftOut: new Set(),
     refused: new Map(),
     beginnings: new Map(),
     storeSessions: {},

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { codeOf } from "../base/disk-fault.ts";
 import { findUntaken, untakenWords, type Untaken } from "../capture/detection/untaken.ts";
-import { findCandidates } from "../capture/detection/walk-watched.ts";
+import { findFinal, findLeft } from "../capture/detection/look-over.ts";
+import { createFinder } from "../capture/detection/walk-watched.ts";
 import type { Watch } from "../capture/watch.ts";
 import { readLocalCheckpoints } from "../agent/local-checkpoints.ts";
 
@@ -20,22 +21,27 @@ export interface NothingTaken {
 }
 
 /**
- * Returns the watched folders from which nothing was captured since the program started, although it wrote files there. Also
- * reports them on the console and to the hub. @throws Fault NO_SPACE, WRITE_FAILED
+ * Returns the watched folders from which nothing was captured since the program started, although it wrote files there. Reports
+ * them on the console and to the hub, and of all other folders the files that the program left there beside what was captured.
+ * @throws Fault NO_SPACE, WRITE_FAILED
  */
 export async function tellNothingTaken(
-  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "reporter" | "session">,
+  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "reporter" | "session" | "leftOut">,
   startedAt: number,
 ): Promise<NothingTaken[]> {
   const { options, ledger, savedRuns, outbox, reporter, session } = agent;
   const found: NothingTaken[] = [];
-  for (const { run, folder, takes } of options.watches) {
-    if (savedRuns.has(run) || ledger.all().some((item) => item.run === run)) continue;
+  for (const watch of options.watches) {
+    const { run, folder } = watch;
+    if (savedRuns.has(run) || ledger.all().some((item) => item.run === run)) {
+      await tellLeft(agent, watch, startedAt);
+      continue;
+    }
     // Counts all files, because those that look like a checkpoint but were not captured are not safe either.
     const untaken = await findUntaken(folder, [], startedAt);
     if (untaken.files === 0) continue;
-    const candidates = await findCandidates(folder, takes).catch(() => []);
-    const isRefused = (await findUntaken(folder, candidates, startedAt)).files < untaken.files;
+    const left = await readLeft(agent, watch, startedAt);
+    const isRefused = left !== null && left.files < untaken.files;
     const nothing = { run, folder, untaken, isRefused };
     found.push(nothing);
     reporter.nothingTaken(nothing);
@@ -47,6 +53,45 @@ export async function tellNothingTaken(
     await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
   }
   return found;
+}
+
+/** Returns the files of the program that belong to no checkpoint and to no final model; null when they cannot be read. */
+async function readLeft(
+  { ledger }: Pick<Agent, "ledger">,
+  { run, folder, takes, followsLinks }: Watch,
+  since: number,
+): Promise<Untaken | null> {
+  const finder = createFinder(folder, takes, followsLinks);
+  try {
+    await finder.find();
+    const captured = ledger.all().filter((item) => item.run === run && item.role === undefined);
+    const at = Math.max(ledger.safe(run)?.at ?? 0, ...captured.map(({ capturedAt }) => capturedAt));
+    const newestCheckpointMs = at === 0 ? null : at;
+    const final = await findFinal({ folder, finder }, { newestCheckpointMs, now: Date.now(), quietMs: 0 });
+    return await findLeft({ folder, finder }, { final, since });
+  } catch {
+    return null;
+  }
+}
+
+/** Tells what the program wrote beside its checkpoints and nothing keeps safe. */
+async function tellLeft(
+  agent: Pick<Agent, "ledger" | "outbox" | "reporter" | "session" | "leftOut">,
+  watch: Watch,
+  since: number,
+): Promise<void> {
+  const { outbox, reporter, session, leftOut } = agent;
+  const { run, folder } = watch;
+  const untaken = await readLeft(agent, watch, since);
+  const [largest] = untaken?.largest ?? [];
+  if (untaken === null || largest === undefined) return;
+  reporter.leftAtEnd({ run, folder, untaken });
+  const path = join(folder, largest.path);
+  // The watcher may have told it already; an older hub rejects the code.
+  if (leftOut.has(path) || session.knows("no-checkpoint") !== true) return;
+  const detail = `no checkpoint format and no checkpoint beside it (${untakenWords(untaken)})`;
+  const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
+  await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
 }
 
 /**

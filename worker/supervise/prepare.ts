@@ -16,6 +16,7 @@ import type { Watch } from "../capture/watch.ts";
 import { nextPlace } from "../capture/detection/writes-elsewhere.ts";
 import { reportLoss } from "../agent/report-loss.ts";
 import { storedOf } from "../restore/confirm-stored.ts";
+import { pointAt } from "../restore/placement/point-at.ts";
 import { removeStoredAside, setAside } from "../restore/placement/set-aside.ts";
 import { chooseResume, movedWith, type LocalCheckpoint, type Resume } from "../agent/choose-resume.ts";
 import { restoreOthers, type RestoreWish } from "./restore-others.ts";
@@ -122,7 +123,8 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       reporter.outdated({ run, folder, step, names: outdated.map(({ path }) => basename(path)) });
     }
     prepared.add(run);
-    const point = await reach(agent, { watch, from, isChosen: chosen.kind === "step" });
+const point = await reach(agent, { watch, from, isChosen: chosen.kind === "step" });
+      if (point !== null && unwanted.length > 0) await pointTo(agent, { watch, path: point.path, start });
     // A failure to record lost work, as on a full disk, must not prevent training.
     await reportLoss(agent, { run, claim, from: point }).catch(reporter.waitingFor);
     renewRecord(agent, run);
@@ -139,6 +141,16 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
 /** Marks a local checkpoint of a group as doubtful, because it is only a piece, unless the whole was restored here. */
 const asPiece = (one: LocalCheckpoint, isRestored: boolean): LocalCheckpoint =>
   isRestored || one.state === "torn" ? one : { ...one, state: "doubtful" };
+
+/** Makes DeepSpeed's `latest` and the like name the chosen checkpoint, after later ones were moved aside. Faults: WRITE_FAILED. */
+async function pointTo({ reporter }: Agent, about: { watch: Watch; path: string; start: string }): Promise<void> {
+  const { watch, path, start } = about;
+  const all = await findCandidates(watch.folder, watch.takes, watch.followsLinks);
+  const candidate = all.find((one) => one.path === path);
+  if (candidate === undefined) return;
+  for (const replaced of await pointAt(watch.folder, candidate, start))
+    reporter.setAside({ ...replaced, state: "whole" });
+}
 
 /** Starts the line of the chosen epoch in the ledger, after later checkpoints were moved aside: only its checkpoints count. */
 async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunName): Promise<void> {

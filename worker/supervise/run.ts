@@ -80,6 +80,7 @@ async function lookDry({ config, terminal }: RunCommand): Promise<number> {
     folders: config.list("watch"),
     runs: config.list("run"),
     patterns: config.list("pattern"),
+    followsLinks: config.isOn("follow-links"),
   });
   for (const watch of watches) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);
   return 0;

@@ -5,11 +5,11 @@ import type { Capture } from "../capture/capture.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { measuredOf } from "../transfer/progress/measured-of.ts";
-import type { LateCommits } from "./commit-late.ts";
+import type { CommitVerdict, LateCommits } from "./commit-late.ts";
 import type { Endings } from "./end-upload.ts";
 import { IS_HUB } from "./judge-failure.ts";
 import type { Recovery } from "./recovery.ts";
-import { announce, commit, sendCapture, type UploadJob } from "./upload.ts";
+import { announce, commit, sendCapture, withDoubt, type UploadJob } from "./upload.ts";
 import type { UploadState } from "./upload-state.ts";
 import type { UploaderParts } from "./uploader-parts.ts";
 
@@ -19,8 +19,9 @@ export interface AttemptParts {
   state: UploadState;
   recovery: Recovery;
   endings: Endings;
-  /** Takes captures whose bytes are all sent while the hub is away. */
+  /** Takes captures whose bytes are all sent and that cannot be committed yet. */
   late: Pick<LateCommits, "keep">;
+  judge(item: Capture): Promise<CommitVerdict>;
   introduce(item: Capture): Promise<ClaimAnswer>;
   /** Called when the capture has become the active one. */
   onBegin(): void;
@@ -85,15 +86,20 @@ export function createAttempt(about: AttemptParts): (item: Capture, target: Targ
   };
 }
 
-/** Commits a capture whose bytes are all sent, or keeps the commit until the hub is back. */
+/** Commits a capture whose bytes are all sent, or keeps the commit until the hub is back or all files of its step are known. */
 async function finish(
-  { parts, state, recovery, endings, late }: AttemptParts,
+  { parts, state, recovery, endings, late, judge }: AttemptParts,
   { item, manifest, store, stopped }: { item: Capture; manifest: Manifest; store: NodeStore; stopped: AbortSignal },
 ): Promise<void> {
   const { counters = null, startedAt = parts.clock.now() } = state.active ?? {};
   parts.onSent(counters?.sentBytes ?? 0, parts.clock.now() - startedAt);
   await keepCounts({ parts, state }, item);
-  const fault = await tryToCommit(parts.hub, manifest, stopped);
+  if ((await judge(item)) !== "commit") {
+    late.keep({ item, manifest, counters, fault: null });
+    state.tries = 0;
+    return;
+  }
+  const fault = await tryToCommit(parts.hub, withDoubt(manifest, item.doubt), stopped);
   if (fault === null) {
     parts.homes?.noteBack(store.profileId);
     await endings.endSafe(item);

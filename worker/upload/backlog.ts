@@ -1,7 +1,9 @@
 import type { RunBacklog, TransferProgress } from "#protocol/wire/reports.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { movementOf, stalledMsOf } from "../transfer/progress/movement-of.ts";
+import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import type { Capture } from "../capture/capture.ts";
+import { isOpen } from "../capture/open-captures.ts";
 import type { Ledger } from "../capture/ledger.ts";
 import type { Uplink } from "../capture/uplink.ts";
 import { idleMsSince } from "../lost-work/idle-since.ts";
@@ -69,6 +71,12 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
   };
 }
 
+/** Returns why a capture whose bytes are all sent is not safe yet. */
+const openFault = ({ sourcePath }: Capture): FaultData => {
+  const detail = "its bytes are sent; more files of its step may follow, until a second step or some time without one";
+  return new Fault("NOT_FINISHED", { op: "commit", subject: sourcePath, detail }).toData();
+};
+
 /** Returns the progress of every upload that has not ended. */
 export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engine | null): TransferProgress[] {
   const { active } = uploader;
@@ -94,7 +102,8 @@ export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engin
         triedAgain: counters?.triedAgain() ?? [],
         stalledMs: late === undefined ? stalledMsOf(counters) : null,
         fault:
-          late?.fault.toData() ??
+          late?.fault?.toData() ??
+          (late !== undefined && isOpen(item) ? openFault(item) : null) ??
           counters?.lastFault?.toData() ??
           (isActive ? (uploader.waitingFor?.toData() ?? null) : item.fault),
         startedBy: item.startedBy,

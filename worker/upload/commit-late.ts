@@ -7,15 +7,19 @@ import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts
 import type { Capture } from "../capture/capture.ts";
 
 /**
- * A capture whose bytes were all sent while the hub was away. It is committed when the hub is back; the next capture need not
- * wait.
+ * A capture whose bytes were all sent and whose commit waits: until the hub is back, or until it is known which files belong to
+ * its step. The next capture need not wait.
  */
 export interface Uncommitted {
   item: Capture;
   manifest: Manifest;
   counters: ProgressCounters | null;
-  fault: Fault;
+  /** Null: the hub is there. */
+  fault: Fault | null;
 }
+
+/** Whether a capture can be committed. `drop`: another capture of the same step has more files. */
+export type CommitVerdict = "commit" | "wait" | "drop";
 
 export interface LateCommits {
   /** Captures that wait for their commit, by id. */
@@ -29,12 +33,16 @@ export interface LateCommits {
 }
 
 const IDLE_MS = 10_000;
+/** How often it is looked whether the wait of a capture is over. */
+const OPEN_LOOK_MS = 500;
 
 export function createLateCommits(parts: {
   clock: Clock;
   signal: AbortSignal;
+  judge(item: Capture): Promise<CommitVerdict>;
   /** Returns null when it is committed, and the fault when the hub is still away. */
-  commit(manifest: Manifest): Promise<Fault | null>;
+  commit(late: Uncommitted): Promise<Fault | null>;
+  onDropped(item: Capture): Promise<void>;
   onSafe(item: Capture): Promise<void>;
   onFailure(item: Capture, error: unknown): Promise<void>;
 }): LateCommits {
@@ -44,9 +52,9 @@ export function createLateCommits(parts: {
   let committing: Promise<void> = Promise.resolve();
 
   const commitOldest = async (late: Uncommitted) => {
-    const { item, manifest } = late;
+    const { item } = late;
     try {
-      const fault = await parts.commit(manifest);
+      const fault = await parts.commit(late);
       if (fault !== null) {
         // Moved to the end of the queue, so that a problem of one run does not block another.
         waiting.delete(item.id);
@@ -59,6 +67,17 @@ export function createLateCommits(parts: {
       waiting.delete(item.id);
       await parts.onFailure(item, error);
     }
+  };
+
+  /** Returns the first capture that can be committed now, and drops those that another one replaces. */
+  const findReady = async (): Promise<Uncommitted | null> => {
+    for (const late of waiting.values()) {
+      const verdict = await parts.judge(late.item);
+      if (verdict === "commit") return late;
+      if (verdict === "wait" || !waiting.delete(late.item.id)) continue;
+      await parts.onDropped(late.item);
+    }
+    return null;
   };
 
   return {
@@ -75,10 +94,10 @@ export function createLateCommits(parts: {
     run: async () => {
       let tries = 0;
       while (!signal.aborted) {
-        const [late] = waiting.values();
-        if (late === undefined) {
+        const late = await findReady();
+        if (late === null) {
           tries = 0;
-          await wakeable.wait(IDLE_MS);
+          await wakeable.wait(waiting.size === 0 ? IDLE_MS : OPEN_LOOK_MS);
           continue;
         }
         committing = commitOldest(late);

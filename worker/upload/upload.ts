@@ -238,6 +238,13 @@ async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<voi
   await engine.signatures.prepare(operations);
 }
 
+/** Returns the manifest with a doubt that arose after the bytes were sent. */
+export function withDoubt(manifest: Manifest, doubt: string | undefined): Manifest {
+  if (doubt === undefined || manifest.piece !== undefined) return manifest;
+  const { transform } = manifest;
+  return { ...manifest, doubt: transform.kind === "sealed" && transform.hideNames ? HIDDEN_DOUBT : doubt };
+}
+
 /** Shown in place of the true reason, which names files. */
 const HIDDEN_DOUBT = "it may not be whole; its node says why";
 

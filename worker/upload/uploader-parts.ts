@@ -27,8 +27,8 @@ export interface Uploader {
   /** Looks again, because the ledger, the hub or a person changed something. */
   wake(): void;
   readonly active: { capture: Capture; counters: ProgressCounters | null; startedAt: number } | null;
-  /** Captures whose bytes are all sent and that wait for the commit of an unreachable hub, by id. */
-  readonly uncommitted: ReadonlyMap<string, { counters: ProgressCounters | null; fault: Fault }>;
+  /** Captures whose bytes are all sent and whose commit waits, by id. `fault`: the hub cannot be reached. */
+  readonly uncommitted: ReadonlyMap<string, { counters: ProgressCounters | null; fault: Fault | null }>;
   /** Why the queue does not move; null without a reason. */
   readonly waitingFor: Fault | null;
   /** Pauses, resumes, cancels or retries an upload. Faults: NOT_FOUND, CONFLICT when its state does not allow it. */

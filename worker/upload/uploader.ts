@@ -5,13 +5,14 @@ import type { Capture } from "../capture/capture.ts";
 import { createAhead } from "./ahead.ts";
 import { createAttempt, introduceCapture, tryToCommit } from "./attempt.ts";
 import { createLateCommits } from "./commit-late.ts";
+import { judgeCommit } from "./judge-commit.ts";
 import { createEndings } from "./end-upload.ts";
 import { createUploadQueue } from "./queue.ts";
 import { createRecovery } from "./recovery.ts";
 import { createRefusedUploads } from "./retry-refused.ts";
 import { createSettling } from "./settle-ended.ts";
 import { createSteering } from "./steer-upload.ts";
-import { prepareCapture } from "./upload.ts";
+import { prepareCapture, withDoubt } from "./upload.ts";
 import { newUploadState } from "./upload-state.ts";
 import type { Uploader, UploaderParts } from "./uploader-parts.ts";
 
@@ -36,10 +37,17 @@ export function createUploader(given: UploaderParts): Uploader {
   const refused = createRefusedUploads(parts);
   const endings = createEndings(parts, { state, settling, stopPreparing });
   const recovery = createRecovery({ parts, state, wakeable, endings, refused, stopPreparing });
+  const judge = (item: Capture) =>
+    judgeCommit(item, { ledger, wallNow: parts.wallNow(), isDraining: state.isDraining });
   const late = createLateCommits({
     clock,
     signal,
-    commit: (manifest) => tryToCommit(hub, manifest, signal),
+    judge,
+    commit: ({ item, manifest }) => tryToCommit(hub, withDoubt(manifest, item.doubt), signal),
+    onDropped: async (item) => {
+      if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+      await endings.end(item, "superseded", { by: "policy" });
+    },
     onSafe: endings.endSafe,
     onFailure: async (item, error) => {
       await recovery.afterFailure(item, { error, stopped: false, renewed: await recovery.renewIfLost(item, error) });
@@ -62,7 +70,7 @@ export function createUploader(given: UploaderParts): Uploader {
       await prepareCapture(engine, { capture: item, claim, store, journals: parts.journals, signal: stop });
     },
   });
-  const attempt = createAttempt({ parts, state, recovery, endings, late, introduce, onBegin: ahead.look });
+  const attempt = createAttempt({ parts, state, recovery, endings, late, judge, introduce, onBegin: ahead.look });
   const uncommitted = late.waiting;
   const shared = { parts, state, wakeable, recovery, endings, settling, refused, uncommitted };
   const queue = createUploadQueue({ ...shared, ahead, attempt });
@@ -90,7 +98,12 @@ export function createUploader(given: UploaderParts): Uploader {
       await queue.retryFailed();
       wakeable.wake();
     },
-    drain: queue.drain,
+    drain: () => {
+      const drained = queue.drain();
+      // Nothing waits for more files now.
+      late.wake();
+      return drained;
+    },
     passOver: async (captures) => {
       for (const item of captures)
         if (mayMove(item.state, "superseded", "policy")) await endings.end(item, "superseded", { by: "policy" });

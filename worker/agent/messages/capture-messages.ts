@@ -19,6 +19,8 @@ export interface CaptureMessages {
   refused(candidate: Candidate, fault: Fault): void;
   /** Warns that the program ended and nothing that it wrote there was captured. */
   nothingTaken(about: { run: string; folder: string; untaken: Untaken; isRefused: boolean }): void;
+  /** Warns that the program ended and left files there that are in no checkpoint. */
+  leftAtEnd(about: { run: string; folder: string; untaken: Untaken }): void;
   uploadEnded(capture: Capture): void;
   /** Warns that a run saves more often than the uplink can carry. */
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
@@ -74,6 +76,11 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
       terminal.say(
         `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is" : "are"} ${isRefused ? "not taken" : "in no checkpoint format"}. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
         { type: "nothing-taken", run, folder, files: untaken.files, bytes: untaken.bytes },
+      ),
+    leftAtEnd: ({ run, folder, untaken }) =>
+      terminal.say(
+        `Not kept of what the program wrote to ${folder}: ${untakenWords(untaken)}, in no checkpoint format. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`.`,
+        { type: "left-at-end", run, folder, files: untaken.files, bytes: untaken.bytes },
       ),
     uploadEnded: (capture) =>
       terminal.say(endSentence(checkpointName(capture), capture), {

@@ -2,7 +2,6 @@ import type { Dirent } from "node:fs";
 import { lstat, mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
 import { dirname, join, relative, sep } from "node:path";
 import { isModelName, readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
-import { TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
 import { filePath, whyPathRefused } from "#protocol/base/names.ts";
 import {
   BESIDE_FOLDER,
@@ -15,6 +14,7 @@ import { identityOf } from "#worker/base/file-identity.ts";
 import { finalModelNames } from "./final-model.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf, type LookedFile } from "./look.ts";
+import { linkTo, pointerTo } from "./pointers.ts";
 
 /**
  * Small files and links around a checkpoint that its loader needs: `latest` of DeepSpeed, `latest_checkpointed_iteration.txt` of
@@ -107,12 +107,14 @@ function isWanted({ candidate, folder }: Looking, name: string): boolean {
   return !isOwn && !(isModelName(name) && readFileName(name) !== null);
 }
 
-async function readLinkEntry({ root, real, folder }: Looking, entry: Dirent): Promise<Found | null> {
+async function readLinkEntry({ root, real, folder, candidate }: Looking, entry: Dirent): Promise<Found | null> {
   const at = join(folder, entry.name);
   const target = await realpath(at).catch(() => null);
   if (target === null || !target.startsWith(real + sep)) return null;
   const path = relative(root, at);
-  const link = relative(real, target);
+  const found = relative(real, target);
+  const wanted = linkTo({ name: entry.name, target: join(root, found) }, candidate);
+  const link = wanted === null ? found : relative(root, wanted);
   if (whyPathRefused(path) !== null || whyPathRefused(link) !== null) return null;
   return { rank: 0, entry: { path: filePath.parse(path), link: filePath.parse(link) }, file: null };
 }
@@ -124,10 +126,10 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
   const inside = `${BESIDE_FOLDER}/${path}`;
   if (whyPathRefused(inside) !== null) return null;
   try {
-    const wanted = pointerTo(name, candidate);
+    const isPointer = isPointerName(name) && (await lstat(at)).size <= MOST_FILE_BYTES;
     // A pointer that names this checkpoint already keeps its own time.
-    const text = wanted === null || (await readFile(at, "utf8")).trim() === wanted ? null : wanted;
-    const source = text === null ? at : join(scratch, name);
+    const text = isPointer ? pointerTo({ name, folder, text: await readFile(at, "utf8") }, candidate) : null;
+    const source = text === null ? at : join(scratch, path.replaceAll(sep, "-"));
     if (text !== null) {
       await mkdir(scratch, { recursive: true, mode: 0o700 });
       await writeFile(source, text);
@@ -152,10 +154,4 @@ async function readFileEntry(looking: Looking, name: string): Promise<Found | nu
   } catch {
     return null;
   }
-}
-
-/** Returns the text with which a pointer names this checkpoint, since the file may name a later one. Null: it is kept as is. */
-function pointerTo(name: string, { name: own, step }: Candidate): string | null {
-  if (name === TRACKERS.deepspeed) return own;
-  return name === TRACKERS.megatron ? String(step) : null;
 }

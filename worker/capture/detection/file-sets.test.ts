@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { isModelName, readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
-import { fileSetsOf, type SavedFile } from "./file-sets.ts";
+import { fileSetsOf } from "./file-sets.ts";
+import type { SavedFile } from "./group-by-step.ts";
 
 const AT = Date.parse("2026-01-01T12:00:00Z");
 
@@ -96,4 +97,62 @@ test("files that are written in place are one state, by the step inside or else 
 
 test("text beside nothing is no checkpoint", () => {
   expect(fileSetsOf([file("model_10.json")])).toEqual([]);
+});
+
+const setsOf = (files: readonly SavedFile[]) =>
+  fileSetsOf(files).map(({ names, lacks }) => (lacks === null ? names : [...names, `lacks ${lacks}`]));
+const HOUR = 3_600;
+
+test("files of one step that two trainings wrote hours apart are two checkpoints, and lack nothing of each other", () => {
+  const runA = [10, 20, 30].map((step) => file(`runA_step_${step}.pt`, { seconds: step }));
+  const runB = [10, 20].map((step) => file(`runB_step_${step}.pt`, { seconds: 2 * HOUR + step }));
+  expect(setsOf([...runA, ...runB])).toEqual([
+    ["runA_step_10.pt"],
+    ["runB_step_10.pt"],
+    ["runA_step_20.pt"],
+    ["runB_step_20.pt"],
+    ["runA_step_30.pt"],
+  ]);
+  const lora = [file("lora_a-10.safetensors"), file("lora_b-10.safetensors", { seconds: HOUR })];
+  expect(setsOf(lora)).toEqual([["lora_a-10.safetensors"], ["lora_b-10.safetensors"]]);
+});
+
+test("a training that began minutes after another one has files of its own", () => {
+  const runA = [10, 20, 30].map((step) => file(`runA_step_${step}.pt`, { seconds: step }));
+  const runB = [10, 20].map((step) => file(`runB_step_${step}.pt`, { seconds: 200 + step }));
+  expect(setsOf([...runA, ...runB]).flat()).not.toContain("lacks runA_step_10.pt");
+  expect(setsOf([...runA, ...runB])).toHaveLength(5);
+});
+
+test("adapters that are saved together are one checkpoint, also where one comes minutes after the other", () => {
+  const lora = [10, 20, 30].flatMap((step) => [
+    file(`lora_a-${step}.safetensors`, { seconds: step * 20 }),
+    file(`lora_b-${step}.safetensors`, { seconds: step * 20 + 250 }),
+  ]);
+  expect(setsOf(lora)).toEqual(
+    [10, 20, 30].map((step) => [`lora_a-${step}.safetensors`, `lora_b-${step}.safetensors`]),
+  );
+});
+
+test("a step that is written again does not take what the training before left of it", () => {
+  const before = [10, 20].flatMap((step) => [
+    file(`model_${step}.pt`, { seconds: step }),
+    file(`optim_${step}.pt`, { seconds: step + 1 }),
+  ]);
+  const anew = [...before.filter(({ name }) => name !== "model_10.pt"), file("model_10.pt", { seconds: 300 })];
+  expect(setsOf(anew)).toEqual([
+    ["optim_10.pt", "lacks model_10.pt"],
+    ["model_10.pt", "lacks optim_10.pt"],
+    ["model_20.pt", "optim_20.pt"],
+  ]);
+});
+
+test("names that differ at each step are one line", () => {
+  const names = ["ckpt_10_ab.pt", "ckpt_20_cd.pt", "ckpt_30_ef.pt", "ckpt_40_gh.pt"];
+  expect(fileSetsOf(names.map((name) => file(name))).map(({ isAlone }) => isAlone)).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
 });

@@ -1,24 +1,12 @@
 import { isWeightsName } from "#protocol/recognition/checkpoint-evidence.ts";
-import { isLabelName, partOf, type FileName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { isLabelName } from "#protocol/recognition/checkpoint-file-names.ts";
+import { groupByStep, linesOf, partsOf, type NumberedGroup, type SavedFile } from "./group-by-step.ts";
 
 /**
- * Groups the single files of one folder into checkpoints. Files of one step are one checkpoint (`model_10.pt` beside
- * `optim_10.pt`, one file a rank). Files without a step are overwritten in place, and together form one checkpoint. `last.ckpt`
- * goes with the step that it was written with. Pure.
+ * Groups the single files of one folder into checkpoints. Files of one step that were written together are one checkpoint
+ * (`model_10.pt` beside `optim_10.pt`, one file a rank). Files without a step are overwritten in place, and together form one
+ * checkpoint. `last.ckpt` goes with the step that it was written with. Pure.
  */
-export interface SavedFile {
-  name: string;
-  read: FileName;
-  /** Whether it may be a checkpoint by itself: by its ending, or because a person named it. */
-  isModel: boolean;
-  /** Whether its content is that of a model, whatever its name. */
-  isKnown: boolean;
-  /** Epoch ms. */
-  mtimeMs: number;
-  /** Step inside the file; null when there is none, or when the file was not read. */
-  inside: number | null;
-}
-
 export interface FileSet {
   /** Names of its files. The first one gives the set its path, so it has to be a file that a later look finds again. */
   names: readonly string[];
@@ -26,10 +14,12 @@ export interface FileSet {
   stepFrom: "name" | "inside" | "time";
   /** Whether savers use such a name. */
   isSaverName: boolean;
-  /** A file that the other steps of the folder have and this one lacks; null: none. */
+  /** A file that the other steps of its line have and this one lacks; null: none. */
   lacks: string | null;
-  /** Whether no other step lies beside it. */
+  /** Whether no other step of its line lies beside it. */
   isAlone: boolean;
+  /** Whether it has a number in its name and no other step of its line shows which files belong to one. */
+  mayGrow: boolean;
   /** Whether `last.ckpt` still goes with an older step, so that it is likely to be rewritten for this one. */
   isAwaited: boolean;
   /** Whether it is overwritten in place beside numbered files; beside real steps it is no checkpoint. */
@@ -38,11 +28,7 @@ export interface FileSet {
   data: readonly string[];
 }
 
-interface Group {
-  step: number;
-  stepFrom: FileSet["stepFrom"];
-  files: SavedFile[];
-}
+type Group = NumberedGroup;
 
 /** Stands for the step of a file that its saver stripped at the end of the training: no program resumes from it. */
 export const FINAL = -1;
@@ -53,9 +39,12 @@ const AFTER_MS = 120_000;
 /** Files that are overwritten in place within this time belong to one state. */
 const TOGETHER_MS = 60_000;
 
+/** As many lines of a single step in one folder are one line. */
+const MOST_SINGLE = 4;
+
 /** Returns the checkpoints among the files, lowest step first. */
 export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
-  const groups = numberedGroups(files);
+  const groups: Group[] = groupByStep(files);
   // Stripped by `strip_optimizer` of ultralytics: no program resumes from it.
   const unnumbered = files.filter(({ read, inside }) => read.step === null && inside !== FINAL);
   // `train.bin` and `data.h5` may be anything: a saver's name, a format of weights, or the content of a model is required.
@@ -75,25 +64,18 @@ export function fileSetsOf(files: readonly SavedFile[]): FileSet[] {
   // A number is no proof of a step (`preds_5.npz`), so a state that is overwritten in place beside one must not be lost.
   const isFree = (file: SavedFile) => !used.has(file);
   const state = stateOf(rest.filter(isFree), unnumbered.filter(isFree));
-  const sets = groups.map((group) => setOf(group, groups));
-  if (state !== null) sets.push({ ...setOf(state, [state]), isBesideSteps: isNumbered, data: dataOf(state, models) });
+  const lines = linesOf(groups);
+  const lineOf = (group: Group): readonly Group[] => lines.get(group) ?? [group];
+  // Names that differ at each step (a hash, a time) say nothing about what belongs to one.
+  const isVaried = groups.filter((group) => lineOf(group).length === 1).length >= MOST_SINGLE;
+  const sets = groups.map((group) => setOf(group, { all: groups, line: isVaried ? groups : lineOf(group) }));
+  if (state !== null)
+    sets.push({
+      ...setOf(state, { all: [state], line: [state] }),
+      isBesideSteps: isNumbered,
+      data: dataOf(state, models),
+    });
   return sets.toSorted((one, other) => one.step - other.step);
-}
-
-function numberedGroups(files: readonly SavedFile[]): Group[] {
-  const groups = new Map<number, Group>();
-  for (const file of files) {
-    const { step, from } = file.read;
-    if (step === null) continue;
-    // An epoch is no step; the file itself may hold the step.
-    const isInside = from === "epoch" && file.inside !== null;
-    const known = isInside ? (file.inside ?? step) : step;
-    const stepFrom = isInside ? "inside" : from === "date" ? "time" : "name";
-    const group = groups.get(known) ?? { step: known, stepFrom, files: [] };
-    group.files.push(file);
-    groups.set(known, group);
-  }
-  return [...groups.values()].filter((group) => group.files.some(({ isModel }) => isModel));
 }
 
 /** Moves a best-so-far file to the step that is trained now: a program loads or replaces it later, whichever step it is of. */
@@ -111,7 +93,7 @@ const isNoBest = ({ name, read }: SavedFile): boolean =>
 
 /** Adds a file without a step in its name to the step that it belongs to. Returns whether there is one. */
 function joinGroup(groups: readonly Group[], file: SavedFile): boolean {
-  const same = groups.find(({ step }) => step === file.inside);
+  const same = groups.findLast(({ step }) => step === file.inside);
   const beside = same ?? (isLabelName(file.name) && file.inside === null ? writtenWith(groups, file) : undefined);
   beside?.files.push(file);
   return beside !== undefined;
@@ -147,7 +129,8 @@ const dataOf = ({ files }: Group, models: readonly SavedFile[]): string[] =>
 const newestOf = (files: readonly SavedFile[]): number =>
   files.reduce((newest, { mtimeMs }) => Math.max(newest, mtimeMs), 0);
 
-function setOf(group: Group, all: readonly Group[]): FileSet {
+/** `line`: the groups whose parts are written together with those of this one. */
+function setOf(group: Group, { all, line }: { all: readonly Group[]; line: readonly Group[] }): FileSet {
   const { files, step, stepFrom } = group;
   const models = files.filter(({ isModel }) => isModel);
   // A label moves to the next step, so it is no name to find the set by.
@@ -158,8 +141,9 @@ function setOf(group: Group, all: readonly Group[]): FileSet {
     step,
     stepFrom,
     isSaverName: files.some(({ read }) => read.isSaverName),
-    lacks: lackOf(group, all),
-    isAlone: all.length === 1,
+    lacks: lackOf(group, line),
+    isAlone: line.length === 1,
+    mayGrow: line.length === 1 && files.some(({ read }) => read.step !== null),
     isAwaited: isAwaited(group, all),
     isBesideSteps: false,
     data: [],
@@ -171,9 +155,6 @@ const rankOf = ({ name }: SavedFile): number => (isLabelName(name) ? (/best/i.te
 
 const byName = (a: SavedFile, b: SavedFile): number => (a.name < b.name ? -1 : 1);
 
-const partsOf = ({ files }: Group): Set<string> =>
-  new Set(files.filter(({ name }) => !isLabelName(name)).map(({ name }) => partOf(name)));
-
 const isNewestLabel = ({ name }: SavedFile): boolean => isLabelName(name) && !/best/i.test(name);
 
 function isAwaited(group: Group, all: readonly Group[]): boolean {
@@ -181,9 +162,9 @@ function isAwaited(group: Group, all: readonly Group[]): boolean {
   return all.some((other) => other.files.some(isNewestLabel) && newestOf(other.files) <= newestOf(group.files));
 }
 
-/** Returns a file that every other step of the folder has and this one lacks; null: none. Files that only some steps have are not required. */
-function lackOf(group: Group, all: readonly Group[]): string | null {
-  const others = all.filter((other) => other !== group && other.files.some(({ read }) => read.step !== null));
+/** Returns a file that every other step of the line has and this one lacks; null: none. Files that only some steps have are not required. */
+function lackOf(group: Group, line: readonly Group[]): string | null {
+  const others = line.filter((other) => other !== group && other.files.some(({ read }) => read.step !== null));
   const own = partsOf(group);
   const [first, ...rest] = others.map(partsOf);
   if (first === undefined || !group.files.some(({ read }) => read.step !== null)) return null;

@@ -31,6 +31,8 @@ export interface Candidate {
   lacks?: string;
   /** Whether no other step lies beside this file, so that nothing shows whether more files of its step will come. */
   isAlone?: boolean;
+  /** Whether more files may follow: it is the only step of its line, by single files with a number in their names. */
+  mayGrow?: boolean;
   /** Why it may be incomplete, when it is captured all the same. */
   doubt?: string;
   /** Whether it is the piece of one of several nodes: files that the others wrote are not missing. */

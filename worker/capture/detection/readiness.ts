@@ -228,6 +228,7 @@ export async function readReadiness(
   if (candidate.lacks !== undefined) return { says: "unfinished", why: `${candidate.lacks} is missing` };
   const missing =
     findMissingShard(look.files) ??
+    findMissingOfTensorFlow(look.files) ??
     (await findMissingInIndex(look)) ??
     (await findMissingInDcp(look.files)) ??
     (await findMissingInOrbax(look.files));
@@ -281,6 +282,24 @@ function findMissingShard(files: readonly LookedFile[]): string | null {
   for (const { shard, seen } of sets.values()) {
     for (let number = 1; number <= shard.count && seen.size < shard.count; number++) {
       if (!seen.has(number)) return `${shard.nameOf(number)} is missing`;
+    }
+  }
+  return null;
+}
+
+/** A file of tensors of TensorFlow: `ckpt-5.data-00000-of-00002`. */
+const TENSORFLOW_DATA = /^(.*)\.data-\d{5}-of-(\d{5})$/;
+
+/** Returns a sentence when one checkpoint of TensorFlow lacks a file of tensors, or its index, which is written last. */
+function findMissingOfTensorFlow(files: readonly LookedFile[]): string | null {
+  const names = new Set(files.map(({ relative }) => relative));
+  for (const name of names) {
+    const [, stem = "", count = ""] = TENSORFLOW_DATA.exec(name) ?? [];
+    if (count === "") continue;
+    if (!names.has(`${stem}.index`)) return `${stem}.index is missing`;
+    for (let number = 0; number < Number(count); number++) {
+      const part = `${stem}.data-${String(number).padStart(5, "0")}-of-${count}`;
+      if (!names.has(part)) return `${part} is missing`;
     }
   }
   return null;

@@ -14,7 +14,7 @@ import {
 } from "#protocol/recognition/checkpoint-evidence.ts";
 import { fileTimes } from "#worker/base/file-times.ts";
 import type { Candidate } from "./find.ts";
-import { isModelContent } from "./is-model-content.ts";
+import { isModelContent } from "./inside/is-model-content.ts";
 import type { Look, LookedFile } from "./look.ts";
 
 export interface RecogniseOptions {

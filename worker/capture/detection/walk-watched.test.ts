@@ -191,3 +191,18 @@ test("one slow walk on a busy machine keeps no new checkpoint from being seen fo
   expect(restAfter([600, 8, 700])).toBe(0);
   expect(restAfter([600, 500, 700])).toBe(25_000);
 });
+
+test("a state that is overwritten in place has the step of accelerate, DeepSpeed or of the program's own file in it", async () => {
+  const inPlace = async (name: string, state: Record<string, number>) => {
+    await rm(join(folder, "state"), { recursive: true, force: true });
+    await write("state/random_states_0.pkl", "state/model.safetensors");
+    await writeFile(join(folder, "state", name), torchFile(state));
+    const [one] = await findCandidates(folder);
+    return [one?.step, one?.stepFrom];
+  };
+  expect(await inPlace("random_states_0.pkl", { step: 40 })).toEqual([40, "inside"]);
+  expect(await inPlace("custom_checkpoint_0.pkl", { global_step: 50 })).toEqual([50, "inside"]);
+  expect(await inPlace("scheduler.bin", { last_epoch: 60 })).toEqual([60, "inside"]);
+  expect(await inPlace("mp_rank_00_model_states.pt", { global_steps: 70 })).toEqual([70, "inside"]);
+  expect((await inPlace("random_states_0.pkl", { step: 0 }))[1]).toBe("time");
+});

@@ -1,4 +1,4 @@
-import type { Dirent, Stats } from "node:fs";
+import type { Dirent } from "node:fs";
 import { readdir, realpath, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { isFrameworkFile, isWeightsName } from "#protocol/recognition/checkpoint-evidence.ts";
@@ -6,13 +6,12 @@ import { isModelName, readFileName, type FileName } from "#protocol/recognition/
 import { dateIn, isTemporaryName, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { fileTimes } from "#worker/base/file-times.ts";
-import { FINAL, fileSetsOf, type SavedFile } from "./file-sets.ts";
+import { FINAL, fileSetsOf } from "./file-sets.ts";
+import type { SavedFile } from "./group-by-step.ts";
 import { finalModelNames, type FinalBelow } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
-import { isModelContent } from "./is-model-content.ts";
+import { insideOf, newestTime, stepInPlace, type Inside } from "./inside/inside-of.ts";
 import { isCheckpointFolder, judgeFolder } from "./judge-folder.ts";
-import { readGlobalStep } from "./read-global-step.ts";
-import { readStepInside } from "./read-step-inside.ts";
 
 /**
  * Finds checkpoints in a watched folder and below it. The work is bounded by levels, folders and names, and a folder that did
@@ -115,13 +114,6 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
     findAnew,
     find: async () => (last !== null && performance.now() < last.until ? last.found : findAnew()),
   };
-}
-
-/** Facts from inside a file; `key` is its size and time. */
-interface Inside {
-  key: string;
-  step: number | null;
-  isModel: boolean;
 }
 
 interface Walk {
@@ -278,7 +270,13 @@ async function addFolder(walk: Walk, { path, name }: { path: string; name: strin
     // Overwritten in place under one name: accelerate's `save_state("state")`.
     const own = (inside?.files ?? []).filter(isFrameworkFile);
     if (own.length === 0) return true;
-    walk.found.push({ path, name, kind: "folder", isSaverName: true, ...(await stepInPlace(path, own)) });
+    walk.found.push({
+      path,
+      name,
+      kind: "folder",
+      isSaverName: true,
+      ...(await stepInPlace(walk, path, { all: inside?.files ?? [], ofSaver: own })),
+    });
     return false;
   }
   const judged = inside === null ? "both" : judgeFolder(name, inside);
@@ -286,24 +284,6 @@ async function addFolder(walk: Walk, { path, name }: { path: string; name: strin
   if (judged !== "others")
     walk.found.push({ path, name, step, kind: "folder", ...(isDated && { stepFrom: "time" as const }) });
   return judged !== "checkpoint";
-}
-
-const MOST_ASKED = 64;
-
-async function stepInPlace(path: string, names: readonly string[]): Promise<Pick<Candidate, "step" | "stepFrom">> {
-  const step = await readGlobalStep(path);
-  if (step !== null) return { step, stepFrom: "inside" };
-  return { step: Math.floor((await newestTime(path, names)) / 1000), stepFrom: "time" };
-}
-
-/** Returns when the newest of these files was written, epoch ms; 0: there is none. */
-async function newestTime(folder: string, names: readonly string[]): Promise<number> {
-  let newestMs = 0;
-  for (const name of names.slice(0, MOST_ASKED)) {
-    const stats = await stat(join(folder, name)).catch(() => null);
-    newestMs = Math.max(newestMs, stats?.mtimeMs ?? 0);
-  }
-  return newestMs;
 }
 
 /** Returns the names of files that may be a checkpoint. Weights under the names of `save_pretrained` are a final model. */
@@ -357,6 +337,7 @@ async function addFiles(
       ...(isSaverName && { isSaverName }),
       ...(lacks !== null && { lacks }),
       ...(set.isAlone && { isAlone: true }),
+      ...(set.mayGrow && { mayGrow: true }),
       ...(set.isAwaited && { isAwaited: true }),
     });
   }
@@ -370,23 +351,4 @@ function readWanted(takes: NamePattern | null, name: string): FileName | null {
   const step = stepOfNamed(name, { kind: "file", takes });
   const from = step === null ? null : dateIn(name) === step ? "date" : "step";
   return { step, from, isSaverName: true };
-}
-
-/** Returns what a name leaves open: step, and whether the file is a model. Reads each version of a file once. */
-async function insideOf(
-  { insides, seen }: Walk,
-  { path, stats, read }: { path: string; stats: Stats; read: FileName },
-): Promise<Pick<Inside, "step" | "isModel">> {
-  const key = `${stats.size} ${stats.mtimeMs}`;
-  const known = insides.get(path);
-  seen.add(path);
-  if (known?.key === key) return known;
-  const isOpen = read.from === null || read.from === "epoch";
-  const step = isOpen ? await readStepInside(path, stats.size) : null;
-  // When a saver's word or an ending decides, the file is not read.
-  const isShown = isModelName(path) && read.from !== null && (read.isSaverName || isWeightsName(path));
-  const isModel = !isShown && (await isModelContent(path));
-  const inside = { key, step, isModel };
-  insides.set(path, inside);
-  return inside;
 }

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { chown, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -28,6 +28,7 @@ test("what would be taken is listed with its step and place, what would be left 
     "ok: takes model_step_10.pt as step 10 (3.9 KiB, 2 files) with optim_step_10.pt; a restore puts it back at the same place",
     "ok: takes lightning_logs/version_0/checkpoints/epoch=5-step=600.ckpt as step 600 (2.0 KiB); a restore puts it back at the same place",
     "warn: leaves samples_2026: it holds no file in a checkpoint format",
+    "ok: keeps with model_step_10.pt: latest.pt -> model_step_10.pt",
     "warn: leaves data/train.bin (4.9 KiB): no checkpoint format",
   ]);
 });
@@ -48,6 +49,46 @@ test("a model without a word of its saver is a state by time, and the final mode
     "warn: leaves notes.bin (4.9 KiB): no checkpoint format",
   ]);
 });
+
+test("links and settings that are kept with the newest checkpoint are listed", async () => {
+  await write("checkpoint-10/model.safetensors");
+  await symlink("checkpoint-10", join(folder, "checkpoint-best"));
+  await write("tokenizer.json", "{}");
+  expect(await look()).toEqual([
+    "ok: takes checkpoint-10 as step 10 (2.0 KiB); a restore puts it back at the same place",
+    "ok: keeps with checkpoint-10: checkpoint-best -> checkpoint-10, tokenizer.json",
+  ]);
+});
+
+test("weights that a program saved below the folder after its checkpoints are the final model", async () => {
+  await write("checkpoint-10/model.pt");
+  const long = new Date(2020, 0, 1);
+  await utimes(join(folder, "checkpoint-10/model.pt"), long, long);
+  await write("export/model.safetensors");
+  await write("export/config.json", "{}");
+  expect(await look()).toEqual([
+    "ok: takes checkpoint-10 as step 10 (2.0 KiB); a restore puts it back at the same place",
+    "ok: takes config.json, model.safetensors of export as the final model of the run; nothing goes on from it",
+  ]);
+});
+
+test.runIf(process.getuid?.() === 0)(
+  "a link to what another user owns is left, unless links are followed",
+  async () => {
+    await chown(folder, 12_345, 12_345);
+    const scratch = await mkdtemp(join(tmpdir(), "tidemark-scratch-"));
+    await writeFile(join(scratch, "model.pt"), "x".repeat(2_000));
+    await symlink(scratch, join(folder, "checkpoint-10"));
+    expect(await look()).toEqual([
+      expect.stringMatching(
+        /^warn: leaves checkpoint-10: it is a link out of the watched folder, .*--follow-links takes it$/,
+      ),
+    ]);
+    const followed = await checkWatch({ folder, takes: null, followsLinks: true });
+    expect(followed[0]?.says).toContain("takes checkpoint-10 as step 10");
+    await rm(scratch, { recursive: true });
+  },
+);
 
 test("a part of a step is waited for", async () => {
   for (const step of [10, 20]) for (const part of ["model", "optim"]) await write(`${part}_${step}.pt`);

@@ -1,14 +1,19 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { toFault } from "#protocol/faults/fault.ts";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { isThere } from "#worker/base/disk/is-there.ts";
-import { findFinalModel } from "#worker/capture/detection/final-model.ts";
+import { removeOwned } from "#worker/base/disk/change-disk.ts";
+import { findBeside } from "#worker/capture/detection/beside.ts";
 import type { Candidate } from "#worker/capture/detection/find.ts";
-import { lookAt } from "#worker/capture/detection/look.ts";
+import { lookAt, type Look } from "#worker/capture/detection/look.ts";
 import { readReadiness } from "#worker/capture/detection/readiness.ts";
 import { createRecogniser, inOrderOfEvidence } from "#worker/capture/detection/recognise.ts";
-import { findUntaken, untakenWords } from "#worker/capture/detection/untaken.ts";
-import { findCandidates } from "#worker/capture/detection/walk-watched.ts";
+import { findFinal, findLeft } from "#worker/capture/detection/look-over.ts";
+import { untakenWords } from "#worker/capture/detection/untaken.ts";
+import { createFinder } from "#worker/capture/detection/walk-watched.ts";
 import type { Watch } from "#worker/capture/watch.ts";
 import { nextPlace } from "#worker/capture/detection/writes-elsewhere.ts";
 import { doubtful, fine, type Finding } from "./finding.ts";
@@ -17,13 +22,17 @@ const MOST_LINES = 50;
 
 /**
  * Looks at a watched folder as an agent would, and changes nothing: what it would take, as which step, where a restore would put
- * it back, and what it would leave, with reasons. No faults: what cannot be read is a finding.
+ * it back, what it keeps with it, and what it would leave, with reasons. No faults: what cannot be read is a finding.
  */
-export async function checkWatch({ folder, takes }: Pick<Watch, "folder" | "takes">): Promise<Finding[]> {
-  const check = "watch";
+export async function checkWatch({
+  folder,
+  takes,
+  followsLinks,
+}: Pick<Watch, "folder" | "takes" | "followsLinks">): Promise<Finding[]> {
   if (!(await isThere(folder)))
-    return [fine(check, `${folder} does not exist yet; it is watched as soon as the program makes it`)];
-  const candidates = await findCandidates(folder, takes);
+    return [fine(CHECK, `${folder} does not exist yet; it is watched as soon as the program makes it`)];
+  const finder = createFinder(folder, takes, followsLinks);
+  const candidates = await finder.find();
   const recogniser = createRecogniser({
     isNamed: takes !== null,
     watchedSince: 0,
@@ -31,51 +40,87 @@ export async function checkWatch({ folder, takes }: Pick<Watch, "folder" | "take
     isRestored: () => false,
   });
   const found: Finding[] = [];
-  for (const candidate of inOrderOfEvidence(candidates)) {
-    if (found.length >= MOST_LINES) break;
-    found.push(await judge(candidate, { folder, recogniser }));
+  let newest: { candidate: Candidate; writtenMs: number } | null = null;
+  for (const candidate of inOrderOfEvidence(candidates).slice(0, MOST_LINES)) {
+    const { finding, writtenMs } = await judge(candidate, { folder, recogniser });
+    found.push(finding);
+    if (writtenMs !== null && writtenMs >= (newest?.writtenMs ?? 0)) newest = { candidate, writtenMs };
   }
-  const final = await findFinalModel(folder).catch(() => null);
-  const isState = final?.names?.some((name) => candidates.some(({ path }) => path === join(folder, name))) === true;
-  if (final !== null && !isState)
-    found.push(
-      fine(check, `takes ${(final.names ?? []).join(", ")} as the final model of the run; nothing goes on from it`),
-    );
+  if (newest !== null) found.push(...(await besideOf(folder, newest.candidate)));
+  const wish = { newestCheckpointMs: newest?.writtenMs ?? null, now: Date.now(), quietMs: 0 };
+  const final = await findFinal({ folder, finder }, wish).catch(() => null);
+  if (final !== null) found.push(fine(CHECK, finalWords(folder, final)));
   const more = candidates.length - Math.min(candidates.length, MOST_LINES);
-  if (more > 0) found.push(fine(check, `and ${formatCount(more)} more like these`));
-  const untaken = await findUntaken(folder, candidates);
+  if (more > 0) found.push(fine(CHECK, `and ${formatCount(more)} more like these`));
+  const untaken = await findLeft({ folder, finder }, { final });
   if (untaken.files > 0)
-    found.push(doubtful(check, { says: `leaves ${untakenWords(untaken)}: no checkpoint format`, fix: NAME_IT }));
+    found.push(doubtful(CHECK, { says: `leaves ${untakenWords(untaken)}: no checkpoint format`, fix: NAME_IT }));
   const elsewhere = await nextPlace(folder);
   if (elsewhere !== null)
     found.push(
-      doubtful(check, {
+      doubtful(CHECK, {
         says: `the framework makes a new folder in ${elsewhere.above} at its next start (${elsewhere.next}), because ${folder} is there`,
         fix: `Watch ${elsewhere.above} instead.`,
       }),
     );
-  if (found.length === 0) found.push(fine(check, `${folder} holds no checkpoint yet`));
+  if (found.length === 0) found.push(fine(CHECK, `${folder} holds no checkpoint yet`));
   return found;
 }
 
+const CHECK = "watch";
 const NAME_IT = "Where it is a checkpoint, name it with --pattern, or save it with `tidemark save`.";
 
+/** Returns what an agent would do with a candidate; `writtenMs` null: it would not take it. */
 async function judge(
   candidate: Candidate,
   { folder, recogniser }: { folder: string; recogniser: ReturnType<typeof createRecogniser> },
-): Promise<Finding> {
-  const check = "watch";
+): Promise<{ finding: Finding; writtenMs: number | null }> {
   const below = relative(folder, candidate.path);
-  const look = await lookAt(candidate).catch(() => null);
-  if (look === null)
-    return doubtful(check, { says: `leaves ${below}: it cannot be read`, fix: "Check its permissions." });
+  const leaves = (why: string, fix: string) => ({
+    finding: doubtful(CHECK, { says: `leaves ${below}: ${why}`, fix }),
+    writtenMs: null,
+  });
+  let look: Look | null;
+  try {
+    look = await lookAt(candidate);
+  } catch (error) {
+    const { context, code } = toFault(error);
+    return leaves(context.detail ?? code, code === "LINK_REFUSED" ? "Add --follow-links." : "Check its permissions.");
+  }
+  if (look === null) return leaves("it cannot be read", "Check its permissions.");
   const { why } = await recogniser.judge(candidate, look);
-  if (why !== null) return doubtful(check, { says: `leaves ${below}: ${why}`, fix: NAME_IT });
+  if (why !== null) return leaves(why, NAME_IT);
   const readiness = await readReadiness(candidate, look);
   const files = look.files.length === 1 ? "" : `, ${formatCount(look.files.length)} files`;
   const what = `${below} as ${stepWords(candidate.step, candidate.stepFrom)} (${formatBytes(look.sizeBytes)}${files})`;
-  if (readiness.says === "unfinished")
-    return doubtful(check, { says: `waits for ${what}: ${readiness.why}`, fix: "Its program writes the rest." });
+  const writtenMs = look.newestMs;
+  if (readiness.says === "unfinished") {
+    const says = `waits for ${what}: ${readiness.why}`;
+    return { finding: doubtful(CHECK, { says, fix: "Its program writes the rest." }), writtenMs };
+  }
   const names = candidate.names === undefined ? "" : ` with ${candidate.names.slice(1).join(", ")}`;
-  return fine(check, `takes ${what}${names}; a restore puts it back at the same place`);
+  return { finding: fine(CHECK, `takes ${what}${names}; a restore puts it back at the same place`), writtenMs };
 }
+
+/** Returns what is kept with a checkpoint: pointers, links and settings around it. */
+async function besideOf(folder: string, candidate: Candidate): Promise<Finding[]> {
+  const scratch = await mkdtemp(join(tmpdir(), "tidemark-beside-"));
+  try {
+    const { entries, left } = await findBeside(folder, candidate, scratch);
+    const kept = entries.map((entry) => ("link" in entry ? `${entry.path} -> ${entry.link}` : entry.path));
+    const large = left.filter(({ isLarge }) => isLarge).map(({ path }) => path);
+    return [
+      ...(kept.length > 0 ? [fine(CHECK, `keeps with ${candidate.name}: ${kept.join(", ")}`)] : []),
+      ...(large.length > 0
+        ? [doubtful(CHECK, { says: `leaves ${large.join(", ")}: larger than 1 MiB`, fix: "Keep it elsewhere." })]
+        : []),
+    ];
+  } finally {
+    await removeOwned("scratch", scratch);
+  }
+}
+
+const finalWords = (folder: string, { path, names = [] }: Omit<Candidate, "step">): string => {
+  const place = relative(folder, path);
+  return `takes ${names.join(", ")}${place === "" ? "" : ` of ${place}`} as the final model of the run; nothing goes on from it`;
+};

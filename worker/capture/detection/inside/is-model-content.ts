@@ -1,7 +1,7 @@
 import { open, type FileHandle } from "node:fs/promises";
-import { constants, createGunzip, createInflate } from "node:zlib";
 import { readZipDirectory } from "#storage/inspect/read-zip.ts";
 import { withFileSource } from "./read-pickle-of.ts";
+import { unpacked } from "./unpacked.ts";
 
 /** `{"learner":` begins every model that XGBoost writes as JSON; its keys are sorted. */
 const XGBOOST = /^\s*\{\s*"learner"\s*:/;
@@ -19,9 +19,6 @@ const LIBRARY = `(?:sklearn\\.(?!utils\\b|datasets\\b)|xgboost\\.|lightgbm\\.|ca
 const ESTIMATOR = new RegExp(`\\x8c[^]${LIBRARY}\\x94\\x8c[^]${CLASS}\\x94\\x93|c${LIBRARY}\\n${CLASS}\\n`);
 
 const READ_BYTES = 64 * 1024;
-/** Limit for a compressed file: a kilobyte may stand for a megabyte. */
-const PACKED_BYTES = 4 * 1024;
-const MOST_UNPACKED_BYTES = 256 * 1024;
 
 /**
  * Returns whether the content of a file with an ambiguous name is a model. Known are XGBoost (JSON), Keras (HDF5), scikit-learn
@@ -59,22 +56,3 @@ async function readStart(path: string): Promise<Buffer> {
 
 /** Returns whether the text of a pickle, one character a byte, names the class of a model. Takes linear time. */
 export const isEstimator = (text: string): boolean => ESTIMATOR.test(text);
-
-/** Returns the beginning of a file, decompressed up to a bound. @throws when its content does not match its first bytes */
-export async function unpacked(start: Buffer): Promise<Buffer> {
-  const isZlib = start[0] === 0x78;
-  if (!isZlib && !(start[0] === 0x1f && start[1] === 0x8b)) return start;
-  // Only the beginning is available, so the missing end of the stream is no error.
-  const how = { finishFlush: constants.Z_SYNC_FLUSH };
-  const stream = isZlib ? createInflate(how) : createGunzip(how);
-  stream.end(start.subarray(0, PACKED_BYTES));
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stream as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    bytes += chunk.length;
-    // Leaving the loop ends the stream: no more is unpacked.
-    if (bytes >= MOST_UNPACKED_BYTES) break;
-  }
-  return Buffer.concat(chunks).subarray(0, MOST_UNPACKED_BYTES);
-}

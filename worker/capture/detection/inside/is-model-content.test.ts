@@ -4,13 +4,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { deflateSync, gzipSync } from "node:zlib";
-import { isEstimator, isModelContent, unpacked } from "./is-model-content.ts";
+import { isEstimator, isModelContent } from "./is-model-content.ts";
+import { unpacked } from "./unpacked.ts";
 
 /** Files that the libraries wrote themselves: clients/python/make_model_fixtures.py. */
 let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), "tidemark-models-"));
-  const archive = join(import.meta.dirname, "../../../e2e/stage/fixtures/real-models.tar.gz");
+  const archive = join(import.meta.dirname, "../../../../e2e/stage/fixtures/real-models.tar.gz");
   execFileSync("tar", ["xzf", archive, "-C", folder]);
 });
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,0 +1,39 @@
+import { join } from "node:path";
+import { finalModelBelow, findFinalModel } from "./final-model.ts";
+import type { Candidate } from "./find.ts";
+import { findUntaken, type Untaken } from "./untaken.ts";
+import type { Finder } from "./walk-watched.ts";
+
+/**
+ * Finds what an agent takes of a watched folder, and what it leaves. The agent, the end of `tidemark run`, and the dry look
+ * (`tidemark doctor --watch`) ask the same functions, so that they say the same.
+ */
+export interface FinalWish {
+  /** When the newest checkpoint was written, epoch ms; null: there is none. */
+  newestCheckpointMs: number | null;
+  /** Epoch ms. */
+  now: number;
+  /** How long weights below the folder must have been unchanged. */
+  quietMs: number;
+}
+
+/** Returns the final model in the folder, or below it; null: there is none. Faults: READ_FAILED. */
+export async function findFinal(
+  { folder, finder }: { folder: string; finder: Finder },
+  wish: FinalWish,
+): Promise<Omit<Candidate, "step"> | null> {
+  const own = await findFinalModel(folder);
+  // Weights from which the program resumes are a checkpoint.
+  const isState = own?.names?.some((name) => finder.holds(join(folder, name))) === true;
+  return (isState ? null : own) ?? finalModelBelow(finder.finals(), wish);
+}
+
+/** Returns the files that belong to no candidate. `since`: only those written from then on, epoch ms. Faults: READ_FAILED. */
+export async function findLeft(
+  { folder, finder }: { folder: string; finder: Finder },
+  about: { final: Omit<Candidate, "step"> | null; since?: number },
+): Promise<Untaken> {
+  const { final, since } = about;
+  const taken = [...(await finder.find()), ...(final === null ? [] : [final])];
+  return findUntaken(folder, taken, since);
+}
