@@ -65,6 +65,17 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > a listing that names a key twice is read as if it named it once",
     },
     {
+      situation: "A listing that names a key again later (the end of a page on the next page, a page that goes back)",
+      outcome:
+        "It counts once in `ls`, `cp`, `sync` and `rm`, whether the store sorts or not, and the last sentence and `leftOut` of `--json` say how many came again.",
+      test: "e2e/process/odd-names.test.ts > a key that comes again on a later page counts once in ls, cp, sync and rm, and it is said",
+    },
+    {
+      situation: "The same on the hub: a folder, its sums, a search, a download, the plan of a deletion",
+      outcome: "Each object has one row and counts once, and the sums say how many came again.",
+      test: "server/features/bucket-browser/repeated-names.test.ts > pages of a folder have each row once, over the calls of a browser too",
+    },
+    {
       situation: "An object `model` beside `model/config.json`",
       outcome: "What lies in the folder is fetched, `model` is named. Exit code 8.",
       test: "e2e/process/odd-names.test.ts > and a file beside the folder of its name: the folder's files are fetched, the file is named",

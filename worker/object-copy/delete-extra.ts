@@ -8,6 +8,7 @@ import { diskFault } from "../base/disk-fault.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
 import { Spool } from "./listing/spool.ts";
 import type { StoreSession } from "../store-session/store-session.ts";
+import { keepsVersions, keptVersionsClause } from "./requests/bucket-versions.ts";
 import { deleteObjects } from "./requests/delete-objects.ts";
 import { placeBelow, type Failure, type Side } from "./listing/entries.ts";
 import type { Entry } from "./listing/entry.ts";
@@ -115,6 +116,7 @@ export async function removeExtra(
 ): Promise<number> {
   const { to, storeSession, entries } = about;
   const { terminal, signal } = verb;
+  const versions = storeSession === null ? null : keepsVersions(storeSession, signal);
   const failures =
     to.kind === "local"
       ? await removeFiles(to.path, { entries, signal })
@@ -126,11 +128,10 @@ export async function removeExtra(
             onDeleted: () => undefined,
           });
   const failed = sayFailures(verb, failures);
-  terminal.result(`${shownName(shownPlace(to))}: ${formatCount(entries.length - failures.length)} files removed`, {
-    type: "removed",
-    deleted: entries.length - failures.length,
-    filesFailed: failures.length,
-  });
+  const deleted = entries.length - failures.length;
+  const keeps = deleted === 0 ? null : await versions;
+  const said = `${shownName(shownPlace(to))}: ${formatCount(deleted)} files removed${keptVersionsClause(keeps)}`;
+  terminal.result(said, { type: "removed", deleted, filesFailed: failures.length, keepsVersions: keeps });
   return failed;
 }
 
