@@ -119,6 +119,18 @@ describe("the master key", () => {
     });
   });
 
+  it("in quotes of an env file is refused for a new database; for an old one it is said where it does not fit", async () => {
+    const quoted = `"${SECRET}"`;
+    const subject = expect.stringMatching(/^TIDEMARK_SECRET, whose value has quotes around it/) as string;
+    const open = (secret: string, canary: string | null) =>
+      createSigner({ secret, dataFolder: folder }).open({ canary });
+    await expect(open(quoted, null)).rejects.toMatchObject({ code: "BAD_INPUT", context: { subject } });
+    const { sealed: canary } = await open(SECRET, null);
+    await expect(open(quoted, canary)).rejects.toMatchObject({ code: "MASTER_KEY_WRONG", context: { subject } });
+    const old = seal(deriveMasterKey(quoted, 1), "Canary|1|sealed", "tidemark canary v1");
+    await expect(open(quoted, old)).resolves.toMatchObject({ keyVersion: 1 });
+  });
+
   it.each([
     ["short", "short"],
     ["one character over and over", "x".repeat(44)],
