@@ -167,6 +167,16 @@ export const root = {
       test: "worker/command-line/env-values.test.ts > %s, which may be meant in two ways, is refused with both",
     },
     {
+      situation: "The disk is full while `tidemark keygen` writes its key file.",
+      outcome: "No file is left without a key: the same command makes it when there is room.",
+      test: "worker/standalone/key-file.test.ts > on a full disk no file without a key is left, and the same command makes it when there is room",
+    },
+    {
+      situation: "The disk is full, or the hub is killed, while it makes its master key at the first start.",
+      outcome: "The key file is whole or not there; the next start makes one.",
+      test: "server/signer/keeper.test.ts > of which only a part fits on the disk leaves no file, so that the next start makes one",
+    },
+    {
       situation: "Braces in TIDEMARK_INCLUDE.",
       outcome: "A comma inside of them belongs to the glob.",
       test: "worker/command-line/env-values.test.ts > a comma inside of braces belongs to the glob",

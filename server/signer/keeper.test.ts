@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { duplexPair } from "node:stream";
@@ -101,6 +101,16 @@ describe("the master key", () => {
     const again = await createSigner({ secret: null, dataFolder: folder }).open({ canary });
     expect(again).toEqual({ sealed: canary, keyVersion: 1, isRewrapDue: false });
     expect(await readFile(file, "utf8")).toBe(before);
+  });
+
+  it("of which only a part fits on the disk leaves no file, so that the next start makes one", async () => {
+    const at = JSON.stringify(join(import.meta.dirname, "master-key.ts"));
+    const program = `const { createMasterSecret } = await import(${at}); await createMasterSecret(${JSON.stringify(folder)});`;
+    const line = ["-c", 'ulimit -f 0; exec "$0" --eval "$1"', process.execPath, program];
+    expect(() => execFileSync("sh", line, { stdio: "ignore" })).toThrow();
+    expect(await readdir(folder)).toEqual([]);
+    await createSigner({ secret: null, dataFolder: folder }).open({ canary: null });
+    expect(await readdir(folder)).toEqual(["master.key"]);
   });
 
   it("is not replaced by a new one when the database holds sealed keys", async () => {
