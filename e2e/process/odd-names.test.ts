@@ -183,6 +183,32 @@ test("nothing in a name reaches a terminal or a line of --json that it would obe
   expect(said.map(({ code }) => code)).toEqual([0, 0, 8, 8, 0, 0, 0, 8, 6, 3, 0, 0]);
 });
 
+test("a key with . or .. as a segment is removed by its name, and never the one to which a URL would lead", async () => {
+  await put("q/c");
+  // No client sends such a key in a URL; DeleteObjects and listings name it as it is.
+  const dotted = `t${round}/q/b/../c`;
+  let isThere = true;
+  const withDotted = (answer: PassedAnswer): PassedAnswer => {
+    const body = answer.body.toString();
+    if (answer.url.includes("list-type=2") && isThere && answer.url.includes("..")) {
+      const row = `<Contents><Key>${dotted}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;e&quot;</ETag><Size>1</Size></Contents>`;
+      return { ...answer, body: Buffer.from(body.replace("</ListBucketResult>", `${row}</ListBucketResult>`)) };
+    }
+    if (body.includes(`<Deleted><Key>${dotted}`)) isThere = false;
+    return answer;
+  };
+  const odd = await serveOdd(store, withDotted);
+  const remove = () => start(["rm", `${at}/q/b/../c`], { ...store, endpoint: odd.endpoint }).ended;
+  try {
+    expect(await remove()).toMatchObject({ code: 0, text: expect.stringContaining(`deleted  ${dotted}`) as string });
+    expect(isThere).toBe(false);
+    expect((await remove()).code).toBe(3);
+    expect(await keysOf(`${at}/q`)).toEqual(["q/c"]);
+  } finally {
+    await odd.close();
+  }
+});
+
 test("of many keys one with a control character is deleted by a request of its own, the others together", async () => {
   const keys = ["r/a\u0001b", "r/a\nb", "r/one", "r/two"];
   await put(...keys);

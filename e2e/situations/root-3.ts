@@ -106,6 +106,18 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > nothing in a name reaches a terminal or a line of --json that it would obey",
     },
     {
+      situation: "A key with `.` or `..` as a segment (`a/../b`), which a URL would turn into another key",
+      outcome:
+        "`ls` lists it, `cp`, `cat` and `presign` refuse it by name, and `rm` removes it by a request that names it in its body. The other key is never touched.",
+      test: "e2e/process/odd-names.test.ts > a key with . or .. as a segment is removed by its name, and never the one to which a URL would lead",
+    },
+    {
+      situation:
+        "`sync --delete` onto a disk that takes names for one that differ in case or accents, where DST has the other spelling",
+      outcome: "The file that was just written is not removed as too much.",
+      test: "worker/object-copy/delete-extra.test.ts > on a disk that takes names for one that differ in case or accents, what was just copied is not removed",
+    },
+    {
       situation: "`rm --recursive` and `sync --delete` where one key of many has a control character",
       outcome: "That one is deleted by a request of its own, the others a thousand at a time.",
       test: "e2e/process/odd-names.test.ts > of many keys one with a control character is deleted by a request of its own, the others together",

@@ -42,8 +42,8 @@ async function refuseFolder(verb: Verb, { storeSession, place }: About): Promise
     found += objects.length;
     bytes += sumOf(objects);
   }
-  const count = `${formatCount(found)} objects (${formatBytes(bytes)})`;
-  throw usage(shownPlace(place), `it holds ${count}; to delete them all add --recursive, to see them --dry-run too`);
+  const count = `${countOf(found)} (${formatBytes(bytes)})`;
+  throw usage(shownPlace(place), `it holds ${count}; to delete all of it add --recursive, to see them --dry-run too`);
 }
 
 function sumOf(objects: Iterable<{ sizeBytes: number }>): number {
@@ -52,16 +52,47 @@ function sumOf(objects: Iterable<{ sizeBytes: number }>): number {
   return bytes;
 }
 
+/** Matches keys that no URL can carry: it would lead to another object. */
+const DOTTED = /(?:^|\/)\.\.?(?:\/|$)/;
+
+/** Finds an object by a listing, whose request names the key as it is. @throws Faults of the listing */
+async function findListed(
+  { signal }: Verb,
+  { storeSession, place: { key } }: About,
+): Promise<{ sizeBytes: number } | null> {
+  for await (const { objects } of listPages(storeSession, { prefix: key, firstKeys: 1, signal })) {
+    const found = objects.find((object) => object.key === key);
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+/** Deletes one object by the request for many, whose body names it. @throws Faults of the store */
+async function deleteTogether(storeSession: StoreSession, at: { key: string; signal: AbortSignal }): Promise<void> {
+  const { key, signal } = at;
+  const [failed] = await deleteObjects(storeSession, { objects: [{ key }], signal, onDeleted: () => undefined });
+  if (failed !== undefined) throw failed.fault;
+}
+
+/** Returns `1 object` or `12 objects`. */
+const countOf = (count: number): string => `${formatCount(count)} ${count === 1 ? "object" : "objects"}`;
+
 async function removeOne(verb: Verb, { storeSession, place }: About): Promise<number> {
   const { signal, terminal } = verb;
   const { key } = place;
-  const found = await findObject(storeSession, { key, signal });
+  const isDotted = DOTTED.test(key);
+  const found = isDotted
+    ? await findListed(verb, { storeSession, place })
+    : await findObject(storeSession, { key, signal });
   if (found === null) throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace(place) });
   if (verb.config.isOn("dry-run")) {
     sayWould(verb, { key, sizeBytes: found.sizeBytes });
     return EXIT.ok;
   }
-  const [keeps] = await Promise.all([keepsVersions(storeSession, signal), deleteObject(storeSession, { key, signal })]);
+  const [keeps] = await Promise.all([
+    keepsVersions(storeSession, signal),
+    isDotted ? deleteTogether(storeSession, { key, signal }) : deleteObject(storeSession, { key, signal }),
+  ]);
   terminal.result(`deleted  ${shownName(key)}${keptVersionsClause(keeps)}`, {
     type: "deleted",
     key,
@@ -108,7 +139,7 @@ const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number
       for (const object of objects) sayWould(verb, object);
       tellLeftOut(verb, leftOut.all);
       const keeps = await versions;
-      const would = `Would delete ${formatCount(objects.length)} objects, ${formatBytes(sumOf(objects))}`;
+      const would = `Would delete ${countOf(objects.length)}, ${formatBytes(sumOf(objects))}`;
       terminal.say(`${would}${keptVersionsClause(keeps)}.`, { type: "planned", keepsVersions: keeps });
       return sayFailures(verb, failures);
     }
@@ -124,7 +155,7 @@ const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number
     failures.push(...(await deleteObjects(storeSession, { objects, signal, onDeleted })));
     const failed = sayFailures(verb, failures);
     const keeps = await versions;
-    const said = `deleted  ${formatCount(count)} objects, ${formatBytes(bytes)}${withoutLeftOut(leftOut.all)}`;
+    const said = `deleted  ${countOf(count)}, ${formatBytes(bytes)}${withoutLeftOut(leftOut.all)}`;
     terminal.result(`${said}${keptVersionsClause(keeps)}`, {
       type: "done",
       deleted: count,
