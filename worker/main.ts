@@ -10,10 +10,10 @@ import {
   type Environment,
   networkSettings,
   platformFacts,
-  rawKeysWarning,
   resolveConfig,
   terminalWishes,
 } from "./command-line/config.ts";
+import { rawKeysWarning } from "./command-line/key-facts.ts";
 import { JOINING, READS_BUCKET, STANDALONE } from "./command-line/command-groups.ts";
 import type { CommandName } from "./command-line/commands.ts";
 import { fileTimes } from "./base/file-times.ts";

@@ -11,15 +11,19 @@ import { versionsQuery } from "./keeping-queries.ts";
 
 const count = (many: number, rest: string): string[] => (many === 0 ? [] : [`${formatCount(many)} ${rest}`]);
 
-/** Returns the outcome of emptying the trash as one sentence. */
-export function emptiedWords({ begun, tooYoung, kept, gone }: EmptiedView): string {
+/** Returns the outcome of emptying the trash, and where the deletion frees nothing. */
+export function emptiedWords(
+  { begun, tooYoung, kept, gone }: EmptiedView,
+  buckets: readonly KeptVersionsView[],
+): string {
+  const versions = begun === 0 ? null : versionsWords(buckets);
   const words = [
     ...count(begun, "being deleted"),
     ...count(tooYoung, "written less than 25 hours ago: the hub deletes them when their time is over"),
     ...count(kept, "pinned in the bucket"),
     ...count(gone, "not in the trash any more"),
   ];
-  return `${words.join("; ")}.`;
+  return `${words.join("; ")}.${versions === null ? "" : ` ${versions}`}`;
 }
 
 const listOf = (names: readonly string[], one: string, many: string): string =>
@@ -56,7 +60,12 @@ export function EmptyDialog({ run, rows, onClose }: { run: string; rows: readonl
     <ConfirmDialog
       title="Empty the trash now?"
       words={{ button: "Delete for good", busy: "Deleting", keep: "Keep them" }}
-      run={async () => say("safe", emptiedWords(await hub.keeping.emptyNow.mutate({ ids })))}
+      run={async () => {
+        // A bucket that does not answer is not named; the deletion does not wait for it.
+        const asked = client.ensureQueryData(versionsQuery(run)).catch(() => []);
+        const emptied = await hub.keeping.emptyNow.mutate({ ids });
+        say("safe", emptiedWords(emptied, await asked));
+      }}
       onDone={() => void client.invalidateQueries({ queryKey: ["runs"] })}
       onClose={onClose}
     >

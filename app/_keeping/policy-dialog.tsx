@@ -16,6 +16,7 @@ import { FilterWords } from "../_ui/controls/filter-words.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
+import { KeptVersions } from "./kept-versions.tsx";
 import { previewQuery } from "./keeping-queries.ts";
 import { PolicyFields } from "./policy-fields.tsx";
 import { errorsByPath, formOfPolicy, readPolicy, type PolicyForm } from "./policy-form.ts";
@@ -129,6 +130,11 @@ function LivePreview({ run, shown, policy }: { run: string | null; shown: string
           </span>
         )}
       </p>
+      {here !== undefined && here.goes > 0 && (
+        <div className="px-5 pb-2">
+          <KeptVersions run={shown} />
+        </div>
+      )}
       {here !== undefined && here.rows.length > 0 && (
         <div className="border-t border-line">
           <PreviewTable preview={here} />

@@ -13,6 +13,7 @@ import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
+import { KeptVersions } from "./kept-versions.tsx";
 import { policyQuery, previewQuery } from "./keeping-queries.ts";
 import { policyWords } from "./policy-words.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
@@ -94,6 +95,7 @@ function NextLook({ run, policy }: { run: string; policy: KeepPolicy }) {
       >
         {apply.busy ? "Applying" : "Apply now"}
       </Button>
+      <KeptVersions run={run} />
     </>
   );
 }

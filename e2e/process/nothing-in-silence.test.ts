@@ -7,6 +7,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
   writeFileSync,
 } from "node:fs";
@@ -15,7 +16,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { keysInEnv } from "../stage/keys-in-env.ts";
-import { serveOdd } from "../stage/odd-objects.ts";
+import { putOdd, serveOdd } from "../stage/odd-objects.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
@@ -171,6 +172,51 @@ test("a log that grows while it is sent is sent as it was, it is said, and --del
   expect((await does(["cat", `${at}/g/train.log`])).out.equals(Buffer.alloc(6 * MIB, "line\n"))).toBe(true);
   expect(await keysOf(`${at}/g`)).toEqual(["g/train.log"]);
   writeFileSync(path, "");
+});
+
+test("a log that is cut while it is sent is named, and --delete of others goes on", async () => {
+  write("dst/extra", "x");
+  await does(["cp", join(here, "dst"), `${at}/g`]);
+  const path = write("src/train.log", Buffer.alloc(12 * MIB, "line\n"));
+  const begun = async () =>
+    (await readCounters(store, "CreateMultipartUpload")).targets.some(({ key }) => key === `t${round}/g/train.log`);
+  await armFault(store, { op: "UploadPart", times: 3, action: { kind: "delay", ms: 4_000 } });
+  const synced = start(["sync", "--delete", "--part-size", "5MiB", join(here, "src"), `${at}/g`]);
+  await waitUntil("the upload is begun", begun);
+  truncateSync(path, 5);
+  const outcome = await synced.ended;
+  await clearFaults(store);
+  expect(outcome.talk).toMatch(/failed {2}.*train\.log: The file changed while it was being read/);
+  expect(outcome.code).not.toBe(0);
+  expect(outcome.text).toContain("1 files removed");
+  expect(await keysOf(`${at}/g`)).toEqual([]);
+  await does(["sync", "--delete", join(here, "src"), `${at}/g`]);
+  expect((await does(["cat", `${at}/g/train.log`])).text).toBe("line\n");
+});
+
+test("what of DST no file can have is named by sync --delete, which lets it stay", async () => {
+  write("src/one", "1");
+  await putOdd(store, `t${round}/m/mark/`, { Body: "five5" });
+  await putOdd(store, `t${round}/m/extra`);
+  const synced = await does(["sync", "--delete", join(here, "src"), `${at}/m`]);
+  expect(synced.talk).toContain(`Kept 1 of DST that cannot be compared with SRC, by name (t${round}/m/mark/)`);
+  expect(await keysOf(`${at}/m`)).toEqual(["m/mark/", "m/one"]);
+  const again = await does(["sync", "--delete", "--json", join(here, "src"), `${at}/m`]);
+  expect(lines(again).map((line) => JSON.parse(line))).toContainEqual(
+    expect.objectContaining({ type: "kept", files: 1, names: [`t${round}/m/mark/`] }),
+  );
+  expect((await does(["sync", `${at}/nothing`, join(here, "src")])).text).toContain("nothing to do, SRC holds no file");
+});
+
+test("a link that leads nowhere, or in a circle, is named as that, and the others are sent", async () => {
+  write("src/file", "x");
+  symlinkSync("gone/weights.bin", join(here, "src/dangling"));
+  symlinkSync("circle", join(here, "src/circle"));
+  const copied = await run(["cp", join(here, "src"), `${at}/l`]);
+  expect(copied.code).toBe(8);
+  expect(copied.talk).toContain("it is a link to gone/weights.bin, where nothing is");
+  expect(copied.talk).toContain("it is a link that leads in a circle");
+  expect(await keysOf(`${at}/l`)).toEqual(["l/file"]);
 });
 
 test("a reader that is slower than the command gets all of its output", () => {

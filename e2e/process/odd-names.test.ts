@@ -1,7 +1,8 @@
+import { PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import { mkdirSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { changeListings, putOdd, serveOdd } from "../stage/odd-objects.ts";
+import { changeListings, clientOf, putOdd, serveOdd, type PassedAnswer } from "../stage/odd-objects.ts";
 import { readCounters } from "../stage/store-control.ts";
 import {
   at,
@@ -117,6 +118,37 @@ test("a listing that names a key twice is read as if it named it once", async ()
   expect(lines(listed).filter((line) => line.includes('"object"'))).toHaveLength(2);
 });
 
+test("a key that comes again on a later page counts once in ls, cp, sync and rm, and it is said", async () => {
+  await put("r/a", "r/b", "r/c", "r/d");
+  // Two pages: the second repeats the first key of the first page, and goes on with the others.
+  let whole = "";
+  const rowsOf = (...names: string[]) =>
+    names.map((name) => new RegExp(`<Contents><Key>[^<]*${name}</Key>.*?</Contents>`).exec(whole)?.[0]).join("");
+  const pages = (answer: PassedAnswer): PassedAnswer => {
+    if (!answer.url.includes("list-type=2") || answer.url.includes("max-keys")) return answer;
+    const isSecond = answer.url.includes("continuation-token");
+    if (!isSecond) whole = answer.body.toString();
+    const text = whole.replace(/<Contents>.*<\/Contents>/s, isSecond ? rowsOf("a", "c", "d") : rowsOf("a", "b"));
+    const next = "<IsTruncated>true</IsTruncated><NextContinuationToken>2</NextContinuationToken>";
+    const body = Buffer.from(isSecond ? text : text.replace("<IsTruncated>false</IsTruncated>", next));
+    return { ...answer, status: 200, body };
+  };
+  const odd = await serveOdd(store, pages);
+  const told = async (...args: string[]) => {
+    const ended = await start([...args, "--json"], { ...store, endpoint: odd.endpoint }).ended;
+    return { code: ended.code, ...JSON.parse(lines(ended).at(-1) ?? "{}") };
+  };
+  const leftOut = [{ kind: "repeated", count: 1, names: [`t${round}/r/a`] }];
+  try {
+    expect(await told("ls", "-r", `${at}/r/`)).toMatchObject({ objects: 4, bytes: 4, leftOut });
+    expect(await told("cp", `${at}/r`, join(here, "r"))).toMatchObject({ code: 0, files: 4, bytes: 4, leftOut });
+    expect(await told("sync", `${at}/r`, join(here, "s"))).toMatchObject({ code: 0, files: 4, bytes: 4, leftOut });
+    expect(await told("rm", "-r", `${at}/r`)).toMatchObject({ code: 0, deleted: 4, bytes: 4, leftOut });
+  } finally {
+    await odd.close();
+  }
+});
+
 test("a key that is not valid UTF-8 is named, and the others are listed and fetched", async () => {
   await put("u/caf@", "u/fine");
   const latin = (text: string) => text.replaceAll(/caf(?:@|%40)/g, "caf%E9");
@@ -151,6 +183,32 @@ test("nothing in a name reaches a terminal or a line of --json that it would obe
   expect(said.map(({ code }) => code)).toEqual([0, 0, 8, 8, 0, 0, 0, 8, 6, 3, 0, 0]);
 });
 
+test("a key with . or .. as a segment is removed by its name, and never the one to which a URL would lead", async () => {
+  await put("q/c");
+  // No client sends such a key in a URL; DeleteObjects and listings name it as it is.
+  const dotted = `t${round}/q/b/../c`;
+  let isThere = true;
+  const withDotted = (answer: PassedAnswer): PassedAnswer => {
+    const body = answer.body.toString();
+    if (answer.url.includes("list-type=2") && isThere && answer.url.includes("..")) {
+      const row = `<Contents><Key>${dotted}</Key><LastModified>2026-01-01T00:00:00.000Z</LastModified><ETag>&quot;e&quot;</ETag><Size>1</Size></Contents>`;
+      return { ...answer, body: Buffer.from(body.replace("</ListBucketResult>", `${row}</ListBucketResult>`)) };
+    }
+    if (body.includes(`<Deleted><Key>${dotted}`)) isThere = false;
+    return answer;
+  };
+  const odd = await serveOdd(store, withDotted);
+  const remove = () => start(["rm", `${at}/q/b/../c`], { ...store, endpoint: odd.endpoint }).ended;
+  try {
+    expect(await remove()).toMatchObject({ code: 0, text: expect.stringContaining(`deleted  ${dotted}`) as string });
+    expect(isThere).toBe(false);
+    expect((await remove()).code).toBe(3);
+    expect(await keysOf(`${at}/q`)).toEqual(["q/c"]);
+  } finally {
+    await odd.close();
+  }
+});
+
 test("of many keys one with a control character is deleted by a request of its own, the others together", async () => {
   const keys = ["r/a\u0001b", "r/a\nb", "r/one", "r/two"];
   await put(...keys);
@@ -176,4 +234,37 @@ test("a file whose name is not valid UTF-8, and one with a control character, ar
   expect(copied.code).toBe(8);
   expect(copied.text).toContain("2 failed");
   expect(await keysOf(`${at}/up`)).toEqual(["up/fine"]);
+});
+
+test("a deletion in a bucket that keeps old versions says that nothing is freed, after one request about it", async () => {
+  const client = clientOf(store);
+  await put("v/1", "v/2", "v/3", "w/extra", "x");
+  const plain = await run(["rm", "--json", `${at}/x`]);
+  expect(JSON.parse(lines(plain).at(-1) ?? "")).toMatchObject({ type: "deleted", keepsVersions: false });
+  const VersioningConfiguration = { Status: "Enabled" } as const;
+  await client.send(new PutBucketVersioningCommand({ Bucket: store.bucket, VersioningConfiguration }));
+  client.destroy();
+  const kept = "the bucket keeps them as old versions, so nothing is freed until a rule of the bucket";
+  expect((await run(["rm", "-n", "-r", `${at}/v`])).talk).toContain(kept);
+  expect((await run(["rm", `${at}/v/3`])).text).toContain(kept);
+  const before = await requestsOf("GetBucketVersioning");
+  const removed = await run(["rm", "-r", "--json", `${at}/v`]);
+  expect(JSON.parse(lines(removed).at(-1) ?? "")).toMatchObject({ type: "done", deleted: 2, keepsVersions: true });
+  expect(await requestsOf("GetBucketVersioning")).toBe(before + 1);
+  write("src/new", "x");
+  expect((await run(["sync", "--delete", join(here, "src"), `${at}/w`])).text).toContain(kept);
+  // A store that refuses the question: the deletion happens, and nothing is said.
+  await put("v/4");
+  const refuses = (answer: PassedAnswer): PassedAnswer =>
+    answer.url.includes("versioning=")
+      ? { ...answer, status: 403, body: Buffer.from("<Error><Code>AccessDenied</Code></Error>") }
+      : answer;
+  const odd = await serveOdd(store, refuses);
+  try {
+    const denied = await start(["rm", "-r", "--json", `${at}/v`], { ...store, endpoint: odd.endpoint }).ended;
+    expect(denied.code).toBe(0);
+    expect(JSON.parse(lines(denied).at(-1) ?? "")).toMatchObject({ deleted: 1, keepsVersions: null });
+  } finally {
+    await odd.close();
+  }
 });

@@ -1,7 +1,9 @@
+import { PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { closeAlone, folderOf, openAlone, startAlone, type Alone } from "../stage/open-alone.ts";
+import { clientOf } from "../stage/odd-objects.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 import { setClock } from "../stage/store-control.ts";
@@ -55,9 +57,13 @@ test("rules are applied after commits, never to the newest, and what they remove
   expect(await tidemark("restore", "llama@2", target, "--to", place())).toMatchObject({ code: 0 });
   expect(hashFolder(target)).toEqual(hashFolder(paths.get(2) ?? ""));
 
+  const client = clientOf(alone.store);
+  const VersioningConfiguration = { Status: "Enabled" } as const;
+  await client.send(new PutBucketVersioningCommand({ Bucket: alone.store.bucket, VersioningConfiguration }));
+  client.destroy();
   await setClock(alone.store, 25 * 3_600_000);
   write(4);
-  await said("Deleted step 2 of llama, by --keep");
+  await said("Deleted step 2 of llama, by --keep; the bucket keeps them as old versions, so nothing is freed");
   await said("Moved step 3 of llama to the trash, by --keep");
   // Steps 1 and 4, and step 3 in the trash.
   expect(await attempts()).toBe(3);

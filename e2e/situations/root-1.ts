@@ -75,6 +75,12 @@ export const root = {
       test: "protocol/checkpoint/join-pieces.test.ts > a node gets all pieces where names do not tell who reads them, else its own and what names no rank",
     },
     {
+      situation: "A run has several final models, and the newest are doubtful or damaged.",
+      outcome:
+        "The newest whole one is chosen, else the newest doubtful one, and one that is known to be damaged last, with a hub and without.",
+      test: "server/core/runs/newest.test.ts > of a role is the newest of the most trusted kind, and the text of a doubt says nothing of time",
+    },
+    {
       situation: "A doubtful checkpoint is the only one of its run, and the run has further homes.",
       outcome: "An idle node copies it there. The start and `status` name it with --from STEP.",
       test: "server/features/replicas/assign-copies.test.ts > one that is doubtful is copied too, after the newest whole one: it may be all that there is",

@@ -65,6 +65,17 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > a listing that names a key twice is read as if it named it once",
     },
     {
+      situation: "A listing that names a key again later (the end of a page on the next page, a page that goes back)",
+      outcome:
+        "It counts once in `ls`, `cp`, `sync` and `rm`, whether the store sorts or not, and the last sentence and `leftOut` of `--json` say how many came again.",
+      test: "e2e/process/odd-names.test.ts > a key that comes again on a later page counts once in ls, cp, sync and rm, and it is said",
+    },
+    {
+      situation: "The same on the hub: a folder, its sums, a search, a download, the plan of a deletion",
+      outcome: "Each object has one row and counts once, and the sums say how many came again.",
+      test: "server/features/bucket-browser/repeated-names.test.ts > pages of a folder have each row once, over the calls of a browser too",
+    },
+    {
       situation: "An object `model` beside `model/config.json`",
       outcome: "What lies in the folder is fetched, `model` is named. Exit code 8.",
       test: "e2e/process/odd-names.test.ts > and a file beside the folder of its name: the folder's files are fetched, the file is named",
@@ -93,6 +104,18 @@ export const root = {
       situation: "Terminal escapes and marks that turn writing around, in keys, files and folders",
       outcome: "They are written as escapes in every sentence and in `--json`, where they are valid JSON.",
       test: "e2e/process/odd-names.test.ts > nothing in a name reaches a terminal or a line of --json that it would obey",
+    },
+    {
+      situation: "A key with `.` or `..` as a segment (`a/../b`), which a URL would turn into another key",
+      outcome:
+        "`ls` lists it, `cp`, `cat` and `presign` refuse it by name, and `rm` removes it by a request that names it in its body. The other key is never touched.",
+      test: "e2e/process/odd-names.test.ts > a key with . or .. as a segment is removed by its name, and never the one to which a URL would lead",
+    },
+    {
+      situation:
+        "`sync --delete` onto a disk that takes names for one that differ in case or accents, where DST has the other spelling",
+      outcome: "The file that was just written is not removed as too much.",
+      test: "worker/object-copy/delete-extra.test.ts > on a disk that takes names for one that differ in case or accents, what was just copied is not removed",
     },
     {
       situation: "`rm --recursive` and `sync --delete` where one key of many has a control character",

@@ -78,5 +78,27 @@ export const root = {
         "What it had when it was listed is sent, the last sentence says so, and `--delete` of others still happens.",
       test: "e2e/process/nothing-in-silence.test.ts > a log that grows while it is sent is sent as it was, it is said, and --delete goes on",
     },
+    {
+      situation: "A log that is cut or replaced while it is sent (rotation)",
+      outcome: "It is named, `--delete` of others still happens, and the next copy takes it as it is then.",
+      test: "e2e/process/nothing-in-silence.test.ts > a log that is cut while it is sent is named, and --delete of others goes on",
+    },
+    {
+      situation:
+        "`sync --delete` where DST has a key that no file can have (`mark/` with content), or one that is not UTF-8",
+      outcome: "It stays, and is named.",
+      test: "e2e/process/nothing-in-silence.test.ts > what of DST no file can have is named by sync --delete, which lets it stay",
+    },
+    {
+      situation: "`sync` from a place of a bucket where nothing is (a misspelled prefix)",
+      outcome: "It says that SRC holds no file.",
+      test: "e2e/process/nothing-in-silence.test.ts > what of DST no file can have is named by sync --delete, which lets it stay",
+    },
+    {
+      situation: "A link to a file that is gone, or in a circle, as source of `cp` and `sync`",
+      outcome:
+        "It is named as that link; all others are sent. Exit code 8. `--delete` keeps what DST has in its place.",
+      test: "e2e/process/nothing-in-silence.test.ts > a link that leads nowhere, or in a circle, is named as that, and the others are sent",
+    },
   ],
 } satisfies Root;

@@ -129,15 +129,52 @@ export const root = {
       test: "worker/upload/unsteady-times.test.ts > by a clock that is behind, what came while we watched is of this run all the same",
     },
     {
-      situation: "Values from a file of variables with quotes, a carriage return or a byte order mark around them.",
-      outcome: "Refused as that, without the value in the sentence.",
+      situation:
+        "Values from a file of variables with quotes around them or on one side, a carriage return, a space, a byte order mark, a character without width, or the whole line `export NAME=…`.",
+      outcome: "Refused as that, without the value in the sentence, for every setting and key.",
       test: "worker/command-line/env-values.test.ts > that is %j is refused as that, and is not in the sentence",
     },
     {
-      situation: "A colon inside a path of TIDEMARK_WATCH.",
+      situation: "The same in AWS_ROLE_ARN, AWS_CONFIG_FILE, RCLONE_CONFIG_… and other variables beside the settings.",
+      outcome: "Refused where keys are looked for there; a command that has its keys elsewhere goes on.",
+      test: "worker/command-line/env-values.test.ts > beside the settings is refused where keys are looked for there, and not where nobody looks",
+    },
+    {
+      situation: "A variable whose name is `export TIDEMARK_TO`, or begins with the byte order mark of its file.",
+      outcome: "It is named with the one that was meant.",
+      test: "worker/command-line/unknown-variables.test.ts > a name with the rest of its line in an env file is told with the one that was meant",
+    },
+    {
+      situation: "The same in a setting of the hub.",
+      outcome: "The hub does not start, and names the variable.",
+      test: "server/platform/env.test.ts > refuses %s=%s and names the variable",
+    },
+    {
+      situation: "Quotes around the master key of a hub (TIDEMARK_SECRET).",
       outcome:
-        "Taken where the folder is there or the colon is written with a backslash; where it may be meant in two ways, both are said.",
+        "Refused for a new database. A database that was made with them opens; where the key does not fit, the quotes are named.",
+      test: "server/signer/keeper.test.ts > in quotes of an env file is refused for a new database; for an old one it is said where it does not fit",
+    },
+    {
+      situation: "A colon inside a path of TIDEMARK_WATCH.",
+      outcome: "Taken where the folder is there, alone or among others, or the colon is written with a backslash.",
       test: "worker/command-line/env-values.test.ts > takes a colon inside a path where the folder is there, or where it is written with a backslash",
+    },
+    {
+      situation:
+        "A colon in TIDEMARK_WATCH that may be between folders or inside a path (`runs:a/b`), and the folder is not there yet.",
+      outcome: "It is refused, and both ways are said: `./` before a folder of its own, `\\:` inside a path.",
+      test: "worker/command-line/env-values.test.ts > %s, which may be meant in two ways, is refused with both",
+    },
+    {
+      situation: "The disk is full while `tidemark keygen` writes its key file.",
+      outcome: "No file is left without a key: the same command makes it when there is room.",
+      test: "worker/standalone/key-file.test.ts > on a full disk no file without a key is left, and the same command makes it when there is room",
+    },
+    {
+      situation: "The disk is full, or the hub is killed, while it makes its master key at the first start.",
+      outcome: "The key file is whole or not there; the next start makes one.",
+      test: "server/signer/keeper.test.ts > of which only a part fits on the disk leaves no file, so that the next start makes one",
     },
     {
       situation: "Braces in TIDEMARK_INCLUDE.",

@@ -89,6 +89,22 @@ export const root = {
       test: "server/features/retention/find-versions.test.ts > tells whether the bucket of a run keeps what is deleted",
     },
     {
+      situation: "The same, after it was emptied, and in the preview of a retention policy",
+      outcome: "The sentence that reports the deletion names the buckets in which nothing is freed.",
+      test: "app/_keeping/empty-dialog.test.ts > the sentence after the trash was emptied says where nothing is freed, unless nothing is deleted",
+    },
+    {
+      situation: "`rm` and `sync --delete` in a bucket that keeps versions, or has an object lock",
+      outcome:
+        "The last sentence and `keepsVersions` of `--json` say that nothing is freed, after one request for all keys. Where the store does not tell, nothing is said, and `keepsVersions` is null.",
+      test: "e2e/process/odd-names.test.ts > a deletion in a bucket that keeps old versions says that nothing is freed, after one request about it",
+    },
+    {
+      situation: "`--keep` of a node without a hub deletes from such a bucket",
+      outcome: "The first deletion says that nothing is freed; `--json` says it with each.",
+      test: "e2e/process/standalone-keep.test.ts > rules are applied after commits, never to the newest, and what they remove is gone a day later",
+    },
+    {
       situation: "The same where versioning was suspended",
       outcome: "The question says that what was written before that frees nothing.",
       test: "storage/s3/delete-many.test.ts > a bucket whose versioning is %j keeps what is deleted: %j",

@@ -3,18 +3,22 @@ import type { AddressInfo } from "node:net";
 import { PutObjectCommand, S3Client, type PutObjectCommandInput } from "@aws-sdk/client-s3";
 import type { StoreAddress } from "./provision.ts";
 
+/** Makes a client of a store, for what Tidemark itself never asks of one. */
+export const clientOf = (store: StoreAddress): S3Client =>
+  new S3Client({
+    endpoint: store.endpoint,
+    region: "us-east-1",
+    forcePathStyle: true,
+    credentials: { accessKeyId: store.accessKey, secretAccessKey: store.secretKey },
+  });
+
 /** Puts an object with any key and headers into a store, as other tools do. */
 export async function putOdd(
   store: StoreAddress,
   key: string,
   rest: Partial<PutObjectCommandInput> = {},
 ): Promise<void> {
-  const client = new S3Client({
-    endpoint: store.endpoint,
-    region: "us-east-1",
-    forcePathStyle: true,
-    credentials: { accessKeyId: store.accessKey, secretAccessKey: store.secretKey },
-  });
+  const client = clientOf(store);
   await client.send(new PutObjectCommand({ Bucket: store.bucket, Key: key, Body: "x", ...rest }));
   client.destroy();
 }

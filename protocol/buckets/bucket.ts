@@ -49,6 +49,8 @@ export interface FolderPage {
   objects: BucketObject[];
   /** Names that are not valid UTF-8, with their undecodable bytes replaced. No request can name these objects. */
   unreadable: string[];
+  /** Number of names that the store listed again; they are in this or an earlier page once. */
+  repeated: number;
   /** Null when the listing is complete. */
   nextCursor: string | null;
 }
@@ -74,6 +76,8 @@ export interface WalkPage {
   matching: { objects: number; bytes: number };
   /** Names in this call that are not valid UTF-8, and the first of them as in `FolderPage`. They are in no total. */
   unreadable: { count: number; first: string[] };
+  /** Number of keys that the store listed again; each is in the totals once. */
+  repeated: number;
   /** Last key that was read; null when there was none. */
   through: string | null;
   /** Null when everything below the prefix has been read. */

@@ -234,6 +234,17 @@ export const epochClaim = z.object({
 });
 export type EpochClaim = z.infer<typeof epochClaim>;
 
+/**
+ * The order in which the final model of a run is looked for, by hubs and by nodes without one: the newest of the first kind
+ * that the run has. Damaged bytes cannot be restored, while a doubtful checkpoint may yet be whole.
+ */
+export const KINDS_BY_TRUST = [
+  { isDamaged: false, isDoubtful: false },
+  { isDamaged: false, isDoubtful: true },
+  { isDamaged: true, isDoubtful: false },
+  { isDamaged: true, isDoubtful: true },
+] as const;
+
 /** Newest = highest writer epoch, then highest step. Sorts newest first. */
 export const byNewest = (a: { writerEpoch: number; step: number }, b: { writerEpoch: number; step: number }): number =>
   b.writerEpoch - a.writerEpoch || b.step - a.step;

@@ -10,3 +10,7 @@ export function unreadableWords(first: readonly string[], count: number = first.
   const many = `${formatCount(count)} name${count === 1 ? " is" : "s are"}`;
   return `${many} not valid UTF-8: ${names.map(visibleText).join(", ")}${more}`;
 }
+
+/** Says how many names of a listing came again; empty where none did. */
+export const repeatedWords = (count: number): string =>
+  count === 0 ? "" : `The store listed ${formatCount(count)} name${count === 1 ? "" : "s"} again; each counts once.`;

@@ -37,6 +37,14 @@ describe("the environment", () => {
     ["TIDEMARK_REALLOCATE_PER_HOUR", "some"],
     ["TIDEMARK_REALLOCATE_COOLDOWN", "a while"],
     ["TIDEMARK_REALLOCATE_QUORUM", "0.5"],
+    ["TIDEMARK_DATA", '"/data'],
+    ["TIDEMARK_ADMIN_EMAIL", "a@example.com'"],
+    ["TIDEMARK_METRICS_TOKEN", '"0123456789abcdef"'],
+    ["TIDEMARK_METRICS_TOKEN", "0123456789\u200babcdef"],
+    ["TIDEMARK_METRICS_TOKEN_FILE", "'/run/secrets/token"],
+    ["TIDEMARK_BACKUP_TO", "TIDEMARK_BACKUP_TO=/backups"],
+    ["TIDEMARK_SALAD_ORGANIZATIONS", "export acme"],
+    ["TIDEMARK_ALLOW_ENDPOINTS", '"10.0.0.0/8'],
   ])("refuses %s=%s and names the variable", (name, value) => {
     expect(() => readSettings({ [name]: value })).toThrow(fault("BAD_INPUT", name));
   });

@@ -1,10 +1,12 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
 import { email, password } from "#protocol/wire/requests.ts";
 import type { GovernorLimits } from "#protocol/links/judge-reallocation.ts";
 import { readGovernorLimits } from "./settings/read-reallocation-limits.ts";
+import { HUB_SETTINGS } from "./settings/hub-settings.ts";
 import { describeSettings } from "./settings/describe-settings.ts";
 import { readSaladSettings, type SaladSettings } from "./settings/read-salad-settings.ts";
 import { readReach, type ReachRules } from "./reach.ts";
@@ -75,10 +77,29 @@ function flagOf(variables: Variables, name: string): boolean {
 function secretOf(variables: Variables, name: string): string | null {
   const file = textOf(variables, `${name}_FILE`);
   if (file === null) return textOf(variables, name);
+  return assertPlain(`${name}_FILE`, readSecretFile(name, file), "file of a key");
+}
+
+function readSecretFile(name: string, file: string): string {
   try {
     return readFileSync(file, "utf8").trim();
   } catch (cause) {
     throw new Fault("READ_FAILED", { op: `${name}_FILE`, subject: file, cause });
+  }
+}
+
+/** Returns a value that has no remains of an env file. @throws Fault BAD_INPUT without the value */
+function assertPlain(name: string, text: string, kind: "text" | "key" | "file of a key"): string {
+  const found = remainsOfEnvFile(text, { name, kind });
+  if (found !== null) throw refuse(name, `its value ${found}; take that out`);
+  return text;
+}
+
+/** Refuses any setting with remains of an env file, so that each reader may take its value as it is. */
+function assertAllPlain(variables: Variables): void {
+  for (const { name, mayBeFile, kept } of HUB_SETTINGS.flatMap(({ rows }) => rows)) {
+    assertPlain(name, textOf(variables, name) ?? "", kept === "secret" ? "key" : "text");
+    if (mayBeFile === true) assertPlain(`${name}_FILE`, textOf(variables, `${name}_FILE`) ?? "", "text");
   }
 }
 
@@ -141,6 +162,7 @@ const LOOPBACK = /^(127\.\d+\.\d+\.\d+|::1|localhost)$/;
  * @throws Fault BAD_INPUT (naming the variable), READ_FAILED
  */
 export function readSettings(variables: Variables): HubSettings {
+  assertAllPlain(variables);
   const host = textOf(variables, "TIDEMARK_HOST") ?? "127.0.0.1";
   const dataFolder = resolve(textOf(variables, "TIDEMARK_DATA") ?? "data");
   return {

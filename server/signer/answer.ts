@@ -1,3 +1,4 @@
+import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { signControlRequest } from "#storage/signing/sign-control.ts";
 import { presignOperation } from "#storage/signing/signing.ts";
@@ -47,14 +48,26 @@ async function findKeys({ source, derive }: KeyWays, canary: string): Promise<Ke
   }
   // A weak key may be replaced, so it is not refused here.
   const previous = previousSecret === null ? null : derive(previousSecret, version);
-  if (previous === null || !opens(previous, canary)) throw new Fault("MASTER_KEY_WRONG");
+  if (previous === null || !opens(previous, canary)) {
+    const odd = oddSecret(source);
+    throw new Fault("MASTER_KEY_WRONG", odd === null ? {} : { subject: odd });
+  }
   // With a previous key from the environment the new one must come from there too; none is created in the data folder.
   if (secret === null && typeof source.previous === "string") throw new Fault("MASTER_KEY_MISSING");
   const next = secret ?? (await createMasterSecret(source.dataFolder));
   return { current: derive(next, version + 1), previous };
 }
 
+/** Says what TIDEMARK_SECRET still has of an env file, without its value; null where it is plain. */
+function oddSecret({ secret }: MasterKeySource): string | null {
+  const found = secret === null ? null : remainsOfEnvFile(secret, { name: "TIDEMARK_SECRET", kind: "key" });
+  return found === null ? null : `TIDEMARK_SECRET, whose value ${found}`;
+}
+
+/** @throws Fault BAD_INPUT for a key that another start, which reads its env file in another way, would not have */
 async function firstKeys({ source, derive }: KeyWays): Promise<Keys> {
+  const odd = oddSecret(source);
+  if (odd !== null) throw new Fault("BAD_INPUT", { subject: odd });
   const secret = (await readMasterSecret(source)) ?? (await createMasterSecret(source.dataFolder));
   refuseWeakSecret(secret);
   return { current: derive(secret, 1), previous: null };

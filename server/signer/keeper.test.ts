@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { mkdtemp, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { duplexPair } from "node:stream";
@@ -103,6 +103,16 @@ describe("the master key", () => {
     expect(await readFile(file, "utf8")).toBe(before);
   });
 
+  it("of which only a part fits on the disk leaves no file, so that the next start makes one", async () => {
+    const at = JSON.stringify(join(import.meta.dirname, "master-key.ts"));
+    const program = `const { createMasterSecret } = await import(${at}); await createMasterSecret(${JSON.stringify(folder)});`;
+    const line = ["-c", 'ulimit -f 0; exec "$0" --eval "$1"', process.execPath, program];
+    expect(() => execFileSync("sh", line, { stdio: "ignore" })).toThrow();
+    expect(await readdir(folder)).toEqual([]);
+    await createSigner({ secret: null, dataFolder: folder }).open({ canary: null });
+    expect(await readdir(folder)).toEqual(["master.key"]);
+  });
+
   it("is not replaced by a new one when the database holds sealed keys", async () => {
     const { sealed: canary } = await createSigner({ secret: SECRET, dataFolder: folder }).open({ canary: null });
     await expect(createSigner({ secret: null, dataFolder: folder }).open({ canary })).rejects.toMatchObject({
@@ -117,6 +127,18 @@ describe("the master key", () => {
     await expect(createSigner({ secret: null, dataFolder: folder }).open({ canary })).rejects.toMatchObject({
       code: "MASTER_KEY_WRONG",
     });
+  });
+
+  it("in quotes of an env file is refused for a new database; for an old one it is said where it does not fit", async () => {
+    const quoted = `"${SECRET}"`;
+    const subject = expect.stringMatching(/^TIDEMARK_SECRET, whose value has quotes around it/) as string;
+    const open = (secret: string, canary: string | null) =>
+      createSigner({ secret, dataFolder: folder }).open({ canary });
+    await expect(open(quoted, null)).rejects.toMatchObject({ code: "BAD_INPUT", context: { subject } });
+    const { sealed: canary } = await open(SECRET, null);
+    await expect(open(quoted, canary)).rejects.toMatchObject({ code: "MASTER_KEY_WRONG", context: { subject } });
+    const old = seal(deriveMasterKey(quoted, 1), "Canary|1|sealed", "tidemark canary v1");
+    await expect(open(quoted, old)).resolves.toMatchObject({ keyVersion: 1 });
   });
 
   it.each([

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { access, chmod, open, readFile, rename, rm } from "node:fs/promises";
+import { access, chmod, link, open, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
 
@@ -35,21 +35,35 @@ async function readKeyFile(path: string): Promise<string | null> {
   }
 }
 
+/** What a disk without hard links answers. */
+const NO_LINKS: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
+
 /**
- * Creates a key file, readable by its owner only. Never overwrites one: nothing else opens what the old key sealed.
+ * Creates a key file, readable by its owner only, whole or not at all: a part of a key would look like a weak one at the next
+ * start. Never overwrites one: nothing else opens what the old key sealed.
  * @throws Fault FOLDER_UNWRITABLE
  */
 export async function createMasterSecret(dataFolder: string): Promise<string> {
   const secret = randomBytes(32).toString("base64");
   const path = join(dataFolder, KEY_FILE);
+  const fresh = `${path}.new`;
   try {
-    const file = await open(path, "wx", 0o600);
+    // Left by a killed process; the lock of the folder keeps others out.
+    await rm(fresh, { force: true });
+    const file = await open(fresh, "wx", 0o600);
     try {
       await file.writeFile(`${secret}\n`);
       await file.sync();
     } finally {
       await file.close();
     }
+    await link(fresh, path).catch(async (error: unknown) => {
+      if (!(error instanceof Error && "code" in error && NO_LINKS.has(error.code))) throw error;
+      // Takes the name, which fails where a key is there, and then the place.
+      await (await open(path, "wx", 0o600)).close();
+      await rename(fresh, path);
+    });
+    await rm(fresh, { force: true });
     const folder = await open(dataFolder, "r");
     try {
       await folder.sync();
@@ -58,6 +72,7 @@ export async function createMasterSecret(dataFolder: string): Promise<string> {
     }
     return secret;
   } catch (error) {
+    await rm(fresh, { force: true }).catch(() => undefined);
     throw new Fault("FOLDER_UNWRITABLE", { op: "create the master key", subject: path, cause: error });
   }
 }

@@ -1,11 +1,12 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { Fault } from "#protocol/faults/fault.ts";
+import { createRepeatFinder } from "../answers/repeated-names.ts";
 import { type ListedUpload, listPage, uploadsPage } from "./browse.ts";
 
 /**
  * Complete listings, page by page. A failed listing must not look like an empty one. Every doubtful page (another bucket,
  * missing IsTruncated, a repeated token) is therefore a Fault. Keys keep the store's order, which may be unsorted
- * (Storj).
+ * (Storj); a key that the store repeats comes once.
  */
 
 export interface ListedObject {
@@ -49,7 +50,7 @@ export function listObjectPages(
 ): AsyncGenerator<Page<ListedObject>> {
   const { bucket, prefix, startAfter = null, pageSize: limit = MOST_ROWS, signal } = input;
   const asked = { bucket, prefix, delimiter: "" as const, startAfter, limit, signal, mayName: true as const };
-  return everyPage({ op: "ListObjectsV2", input }, async (from) => {
+  return everyPage({ op: "ListObjectsV2", input, nameOf: ({ key }: ListedObject) => key }, async (from) => {
     const { objects: rows, unreadable, next } = await listPage(client, { ...asked, from });
     return { rows, unreadable, next };
   });
@@ -58,7 +59,8 @@ export function listObjectPages(
 /** Yields every multipart upload under `prefix` that is neither completed nor aborted. */
 export async function* listUploads(client: S3Client, input: Listed): AsyncGenerator<ListedUpload> {
   const { bucket, prefix, pageSize: limit = MOST_ROWS, signal } = input;
-  const pages = everyPage({ op: "ListMultipartUploads", input }, async (from) => {
+  const nameOf = ({ key, uploadId }: ListedUpload) => JSON.stringify([key, uploadId]);
+  const pages = everyPage({ op: "ListMultipartUploads", input, nameOf }, async (from) => {
     const { uploads: rows, unreadable, next } = await uploadsPage(client, { bucket, prefix, from, limit, signal });
     return { rows, unreadable, next };
   });
@@ -66,13 +68,14 @@ export async function* listUploads(client: S3Client, input: Listed): AsyncGenera
 }
 
 async function* everyPage<T>(
-  { op, input: { bucket, prefix } }: { op: string; input: Listed },
+  { op, input: { bucket, prefix }, nameOf }: { op: string; input: Listed; nameOf: (row: T) => string },
   ask: (from: string | null) => Promise<Page<T> & { next: string | null }>,
 ): AsyncGenerator<Page<T>> {
   const seen = new Set<string>();
+  const finder = createRepeatFinder();
   for (let from: string | null = null; ;) {
     const page: Awaited<ReturnType<typeof ask>> = await ask(from);
-    yield { rows: page.rows, unreadable: page.unreadable };
+    yield { rows: page.rows.filter((row) => !finder.isRepeated(nameOf(row))), unreadable: page.unreadable };
     if (page.next === null) return;
     if (seen.has(page.next)) {
       const detail = "a page that does not say where the next one starts";

@@ -32,15 +32,17 @@ async function writeMetrics(agent: Agent, path: string): Promise<void> {
   const fresh = `${path}.${process.pid}.tidemark-new`;
   try {
     // Left by a killed process, or planted by another user.
-    await removeOwned("metrics-file", fresh);
+    await removeOwned("fresh-file", fresh);
     const handle = await open(fresh, NEW_FILE, MODE);
     try {
       await handle.writeFile(text);
     } finally {
       await handle.close();
     }
-    await renameOwned("metrics-file", fresh, path);
+    await renameOwned("fresh-file", fresh, path);
   } catch (error) {
+    // The next process would write under another name.
+    await removeOwned("fresh-file", fresh).catch(() => undefined);
     throw diskFault(error, { op: "--metrics-file", subject: path, otherwise: "WRITE_FAILED" });
   }
 }

@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { isAbsolute } from "node:path";
+import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { parseDuration, parseRate, parseSize } from "#protocol/wire/read-units.ts";
 import type { NetworkSettings } from "#storage/network/network.ts";
@@ -202,7 +202,7 @@ function resolveOne(
   for (const variable of variablesOf(name, spec)) {
     const value = from.env[variable];
     if (value !== undefined && value !== "") {
-      assertPlain(variable, value);
+      assertPlain(variable, value, spec.kind === "secret" ? "key" : "text");
       return { name, spec, values: split(value, flag, variable), source: variable };
     }
     const file = variable === own && spec.kind === "secret" ? from.env[`${variable}_FILE`] : undefined;
@@ -218,20 +218,13 @@ function resolveOne(
 }
 
 /**
- * Refuses a value with remains of an env file that no shell has read: `docker --env-file` keeps quotes, a file from Windows
- * has carriage returns. Without this check, a store would report a quoted key as a wrong key.
- * @throws Fault BAD_INPUT without the value
+ * Refuses a value with remains of an env file that no shell has read. Without this check, a store would report a quoted key
+ * as a wrong key. @throws Fault BAD_INPUT without the value
  */
-function assertPlain(variable: string, value: string): void {
-  const found = value.startsWith("\ufeff")
-    ? "begins with a byte order mark"
-    : /[\r\n]$/.test(value)
-      ? "ends with a line end, as in a file from Windows"
-      : value.length > 1 && /^["']/.test(value) && value.endsWith(value.charAt(0))
-        ? "has quotes around it, as `docker --env-file` keeps them"
-        : null;
+function assertPlain(name: string, value: string, kind: "text" | "key" | "file of a key" = "text"): void {
+  const found = remainsOfEnvFile(value, { name, kind });
   if (found === null) return;
-  throw new Fault("BAD_INPUT", { op: "usage", subject: variable, detail: `its value ${found}; take that out` });
+  throw new Fault("BAD_INPUT", { op: "usage", subject: name, detail: `its value ${found}; take that out` });
 }
 
 /** Splits a value at a separator; a backslash before the separator makes it part of the value. */
@@ -255,20 +248,37 @@ function split(value: string, { name, spec }: { name: FlagName; spec: FlagSpec }
 
 const isOpen = (glob: string): boolean => glob.lastIndexOf("{") > glob.lastIndexOf("}");
 
-/** Splits folders at `:`. @throws Fault BAD_INPUT where a colon may belong to a path */
+/**
+ * Splits folders at `:`. A colon belongs to a path where a backslash is before it, or where that path is there. A folder
+ * after a colon begins with `/`, `.` or `~`, or is there: any other may as well be the rest of a path.
+ * @throws Fault BAD_INPUT where a colon may belong to a path
+ */
 function splitFolders(value: string, variable: string): string[] {
   if (value.includes(":") && existsSync(value)) return [value];
-  const folders = cutAt(value, ":");
-  const unclear = folders.find((folder, index) => index > 0 && isAbsolute(folders[0] ?? "") && !/^[/.~]/.test(folder));
-  if (unclear === undefined) return folders;
-  const detail = `":" is between folders; is ${unclear} one of its own (write ./${unclear}), or does the colon belong to a path (write \\:)?`;
-  throw new Fault("BAD_INPUT", { op: "usage", subject: `${variable} ${value}`, detail });
+  const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "usage", subject: `${variable} ${value}`, detail });
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(value)) throw refuse("it is a folder of this machine, not an address");
+  const parts = cutAt(value, ":");
+  const folders: string[] = [];
+  for (let at = 0; at < parts.length;) {
+    const rest = parts.slice(at);
+    const length = rest.findLastIndex((_, end) => end > 0 && existsSync(rest.slice(0, end + 1).join(":"))) + 1;
+    const folder = rest.slice(0, Math.max(1, length)).join(":");
+    if (folders.length > 0 && !/^[/.~]/.test(folder) && !existsSync(folder)) {
+      throw refuse(
+        `":" is between folders; is ${folder} one of its own (write ./${folder}), or does the colon belong to a path (write \\:)?`,
+      );
+    }
+    folders.push(folder);
+    at += Math.max(1, length);
+  }
+  return folders;
 }
 
 function readSecret(path: string, variable: string): string {
+  assertPlain(variable, path);
   try {
     const value = readFileSync(path, "utf8").trim();
-    assertPlain(variable, value);
+    assertPlain(variable, value, "file of a key");
     return value;
   } catch (error) {
     if (isFault(error)) throw error;
@@ -320,25 +330,6 @@ export function terminalWishes(
     json: isOn(flags.get("json")?.[0] ?? env[envName("json")] ?? ""),
     plain: isSet("NO_COLOR") || isSet("CI") || env["TERM"] === "dumb",
   };
-}
-
-const RAW_KEYS = [
-  "TIDEMARK_ACCESS_KEY_ID",
-  "TIDEMARK_SECRET_ACCESS_KEY",
-  "AWS_ACCESS_KEY_ID",
-  "AWS_SECRET_ACCESS_KEY",
-  "AWS_SESSION_TOKEN",
-];
-
-/**
- * Returns the warning for a node whose hub signs its requests, but whose environment holds keys of a bucket; null without
- * such keys. It names the variables, never their values.
- */
-export function rawKeysWarning(env: Environment): string | null {
-  const set = RAW_KEYS.filter((name) => (env[name] ?? "") !== "");
-  if (set.length === 0) return null;
-  const verb = set.length === 1 ? "is" : "are";
-  return `${set.join(", ")} ${verb} set: the hub signs for this node, so Tidemark needs no key here, and whoever owns this machine can read it. Take it out unless the program uses it.`;
 }
 
 /** Returns the proxies and certificate authorities of this process, each with the flag or variable that named it. */

@@ -73,7 +73,7 @@ export const FLAGS = {
     kind: "list",
     commands: [...WORKING, "doctor", "jobs"],
     value: "DIR",
-    says: "Folder in which checkpoints appear. May be given several times.",
+    says: "Folder in which checkpoints appear. May be given several times. In TIDEMARK_WATCH a colon is between folders; one that belongs to a path is written \\:, and a relative folder after a colon begins with ./ unless it is there.",
   },
   run: {
     kind: "list",

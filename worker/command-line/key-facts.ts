@@ -1,4 +1,5 @@
 import { isAbsolute, join } from "node:path";
+import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
 import type { Environment } from "./config.ts";
 
 /** Sources of keys beside the settings: configuration files of other tools and providers of temporary keys, per environment. */
@@ -12,6 +13,8 @@ export interface KeyFacts {
   rcloneFiles: readonly string[];
   /** Variables `RCLONE_CONFIG_NAME_OPTION`, which define rclone remotes without a file. */
   rcloneVariables: ReadonlyMap<string, string>;
+  /** Variables beside the settings whose values have remains of an env file, with what was found. */
+  notPlain: readonly { name: string; found: string }[];
   /** `AWS_IGNORE_CONFIGURED_ENDPOINT_URLS`: addresses in the AWS files are ignored. */
   ignoresEndpoints: boolean;
   /** `AWS_EC2_METADATA_DISABLED` is not set, so the instance's role may give keys. */
@@ -25,6 +28,23 @@ export function homeIn(env: Environment): string | null {
   const home = env["HOME"];
   return home !== undefined && isAbsolute(home) ? home : null;
 }
+
+/** Variables beside the settings that say where keys are; the SDK reads some of them. */
+const KEY_VARIABLES: readonly string[] = [
+  "AWS_CONFIG_FILE",
+  "AWS_SHARED_CREDENTIALS_FILE",
+  "AWS_IGNORE_CONFIGURED_ENDPOINT_URLS",
+  "AWS_EC2_METADATA_DISABLED",
+  "AWS_EC2_METADATA_SERVICE_ENDPOINT",
+  "AWS_WEB_IDENTITY_TOKEN_FILE",
+  "AWS_ROLE_ARN",
+  "AWS_ROLE_SESSION_NAME",
+  "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+  "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+  "AWS_CONTAINER_AUTHORIZATION_TOKEN",
+  "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE",
+  "RCLONE_CONFIG",
+];
 
 /** Derives the facts from the environment alone. */
 export function readKeyFacts(env: Environment): KeyFacts {
@@ -51,6 +71,11 @@ export function readKeyFacts(env: Environment): KeyFacts {
         name.startsWith("RCLONE_CONFIG_") && name !== "RCLONE_CONFIG_PASS" && value ? [[name, value] as const] : [],
       ),
     ),
+    notPlain: Object.entries(env).flatMap(([name, value = ""]) => {
+      if (!KEY_VARIABLES.includes(name) && !name.startsWith("RCLONE_CONFIG_")) return [];
+      const found = value === "" ? null : remainsOfEnvFile(value, { name });
+      return found === null ? [] : [{ name, found }];
+    }),
     ignoresEndpoints: /^(?:true|1)$/i.test(read("AWS_IGNORE_CONFIGURED_ENDPOINT_URLS") ?? ""),
     asksInstance: !/^(?:true|1)$/i.test(read("AWS_EC2_METADATA_DISABLED") ?? ""),
     given:
@@ -77,3 +102,22 @@ export interface KeysFrom {
 /** Detail of the Fault when a command has no keys and this machine has no provider of keys. */
 export const NO_KEYS =
   "they are missing: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or name a profile of ~/.aws with --profile";
+
+const RAW_KEYS = [
+  "TIDEMARK_ACCESS_KEY_ID",
+  "TIDEMARK_SECRET_ACCESS_KEY",
+  "AWS_ACCESS_KEY_ID",
+  "AWS_SECRET_ACCESS_KEY",
+  "AWS_SESSION_TOKEN",
+];
+
+/**
+ * Returns the warning for a node whose hub signs its requests, but whose environment holds keys of a bucket; null without
+ * such keys. It names the variables, never their values.
+ */
+export function rawKeysWarning(env: Environment): string | null {
+  const set = RAW_KEYS.filter((name) => (env[name] ?? "") !== "");
+  if (set.length === 0) return null;
+  const verb = set.length === 1 ? "is" : "are";
+  return `${set.join(", ")} ${verb} set: the hub signs for this node, so Tidemark needs no key here, and whoever owns this machine can read it. Take it out unless the program uses it.`;
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { rawKeysWarning } from "./config.ts";
+import { rawKeysWarning } from "./key-facts.ts";
 
 test("a node with a hub is warned of a bucket's own keys in its environment, by their names alone", () => {
   const warning = rawKeysWarning({ AWS_ACCESS_KEY_ID: "AKIAPLANTED", AWS_SECRET_ACCESS_KEY: "planted", HOME: "/root" });

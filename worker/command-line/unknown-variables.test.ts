@@ -17,6 +17,14 @@ test("a variable that nothing reads is told with the one that was meant", () => 
   );
 });
 
+test("a name with the rest of its line in an env file is told with the one that was meant", () => {
+  expect(
+    unknownVariablesWarning(named(["export TIDEMARK_TO", "\ufeffAWS_REGION", "TIDEMARK_HUB ", "export PATH"])),
+  ).toBe(
+    'Nothing reads "TIDEMARK_HUB " (did you mean TIDEMARK_HUB?), "export TIDEMARK_TO" (did you mean TIDEMARK_TO?), "\\ufeffAWS_REGION" (did you mean AWS_REGION?).',
+  );
+});
+
 test("what flags, programs, the hub, the store and other people's tools read is not", () => {
   const flags = flagEntries.filter(([, { onlyFlag }]) => onlyFlag !== true).map(([name]) => envName(name));
   expect(unknownVariablesWarning(named([...flags, "TIDEMARK_TOKEN_FILE", "AWS_REGION", "PATH"]))).toBeNull();

@@ -1,3 +1,5 @@
+import { plainNameOf } from "#protocol/base/env-remains.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Environment } from "./config.ts";
 import { envName, flagEntries } from "./flags.ts";
 import { closest } from "./suggest.ts";
@@ -45,11 +47,20 @@ const KNOWN = new Set([...TWINS, ...OURS, ...OF_OTHERS]);
 
 /** Returns the unknown variables sorted by name; `meant` is the known variable most like it, or null. */
 export function unknownVariables(env: Environment): { name: string; meant: string | null }[] {
+  const isUnknown = (name: string): boolean =>
+    name.startsWith("TIDEMARK_") && !KNOWN.has(name) && !OF_KUBERNETES.test(name);
   return Object.keys(env)
-    .filter((name) => name.startsWith("TIDEMARK_") && !KNOWN.has(name) && !OF_KUBERNETES.test(name))
     .toSorted()
-    .map((name) => ({ name, meant: meantBy(name) }));
+    .flatMap((name) => {
+      const plain = plainNameOf(name);
+      // A line of an env file that became a name: `export TIDEMARK_TO`, or one behind a byte order mark.
+      if (plain !== null && /^(?:TIDEMARK|AWS)_/.test(plain)) return [{ name: shownName(name), meant: plain }];
+      return isUnknown(name) ? [{ name, meant: meantBy(name) }] : [];
+    });
 }
+
+/** Returns the name in quotes, which shows its spaces, with escapes for what nobody sees. */
+const shownName = (name: string): string => `"${visibleText(name)}"`;
 
 /** Returns one warning about all unknown variables; null when there are none. */
 export function unknownVariablesWarning(env: Environment): string | null {

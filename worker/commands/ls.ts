@@ -3,6 +3,7 @@ import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import type { HttpAnswer } from "#storage/s3/answers.ts";
 import { faultOfAnswer } from "#storage/answers/faults.ts";
 import { childrenOf, parseXml, textOf } from "#storage/answers/xml.ts";
+import { countLeftOut, withoutLeftOut } from "../object-copy/listing/left-out.ts";
 import { listPages } from "../object-copy/listing/list-objects.ts";
 import { askStore } from "../object-copy/requests/ask-store.ts";
 import { withStoreSession, type StoreSession } from "../store-session/store-session.ts";
@@ -47,10 +48,12 @@ async function listPlace(verb: Verb, about: { storeSession: StoreSession; place:
   const recursive = config.isOn("recursive");
   let [objects, sizeBytes, met] = [0, 0, 0];
   const failures: Failure[] = [];
+  const leftOut = countLeftOut();
   const pages = listPages(storeSession, { prefix: place.key, signal, ...(recursive ? {} : { delimiter: "/" }) });
   for await (const page of pages) {
     met += page.objects.length + page.folders.length + page.unreadable.length;
     failures.push(...page.unreadable.map(unreadableKey));
+    for (const name of page.repeated) leftOut.add("repeated", name);
     const taken = page.objects.filter(({ key, sizeBytes: size, modifiedAtMs }) =>
       filter({ relative: key.slice(top.length), sizeBytes: size, modifiedAtMs }),
     );
@@ -68,7 +71,8 @@ async function listPlace(verb: Verb, about: { storeSession: StoreSession; place:
   }
   if (met === 0 && place.key !== "") throw new Fault("NO_SUCH_KEY", { op: "ls", subject: shownPlace(place) });
   const count = `${formatCount(objects)} ${objects === 1 ? "object" : "objects"}, ${formatBytes(sizeBytes)}`;
-  terminal.say(met === 0 ? "The bucket is empty." : count, { type: "listed", objects, bytes: sizeBytes });
+  const facts = { type: "listed", objects, bytes: sizeBytes, leftOut: leftOut.all };
+  terminal.say(met === 0 ? "The bucket is empty." : count + withoutLeftOut(leftOut.all), facts);
   return sayFailures(verb, failures);
 }
 

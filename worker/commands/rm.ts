@@ -1,15 +1,18 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { prefixForFolder } from "../command-line/address.ts";
+import { countLeftOut, withoutLeftOut } from "../object-copy/listing/left-out.ts";
 import { listPages } from "../object-copy/listing/list-objects.ts";
+import { sortRows } from "../object-copy/listing/sort-rows.ts";
 import { Spool } from "../object-copy/listing/spool.ts";
 import { withStoreSession, type StoreSession } from "../store-session/store-session.ts";
 import { deleteObject, deleteObjects } from "../object-copy/requests/delete-objects.ts";
-import { unreadableKey, type Failure } from "../object-copy/listing/entries.ts";
+import { keepsVersions, keptVersionsClause } from "../object-copy/requests/bucket-versions.ts";
+import { onceSorted, unreadableKey, type Failure } from "../object-copy/listing/entries.ts";
 import type { ObjectEntry } from "../object-copy/listing/entry.ts";
 import { objectForm } from "../object-copy/listing/entry-forms.ts";
 import { readFilter } from "../object-copy/listing/filter.ts";
-import { sayFailures } from "../object-copy/follow.ts";
+import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
 import { findObject } from "../object-copy/requests/head.ts";
 import { EXIT, onePlace, shownName, shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
 import { withScratch } from "../object-copy/listing/with-scratch.ts";
@@ -37,26 +40,64 @@ async function refuseFolder(verb: Verb, { storeSession, place }: About): Promise
   let [found, bytes] = [0, 0];
   for await (const { objects } of listPages(storeSession, { prefix: place.key, signal: verb.signal })) {
     found += objects.length;
-    bytes += bytesOf(objects);
+    bytes += sumOf(objects);
   }
-  const count = `${formatCount(found)} objects (${formatBytes(bytes)})`;
-  throw usage(shownPlace(place), `it holds ${count}; to delete them all add --recursive, to see them --dry-run too`);
+  const count = `${countOf(found)} (${formatBytes(bytes)})`;
+  throw usage(shownPlace(place), `it holds ${count}; to delete all of it add --recursive, to see them --dry-run too`);
 }
 
-const bytesOf = (objects: readonly { sizeBytes: number }[]): number =>
-  objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+function sumOf(objects: Iterable<{ sizeBytes: number }>): number {
+  let bytes = 0;
+  for (const { sizeBytes } of objects) bytes += sizeBytes;
+  return bytes;
+}
+
+/** Matches keys that no URL can carry: it would lead to another object. */
+const DOTTED = /(?:^|\/)\.\.?(?:\/|$)/;
+
+/** Finds an object by a listing, whose request names the key as it is. @throws Faults of the listing */
+async function findListed(
+  { signal }: Verb,
+  { storeSession, place: { key } }: About,
+): Promise<{ sizeBytes: number } | null> {
+  for await (const { objects } of listPages(storeSession, { prefix: key, firstKeys: 1, signal })) {
+    const found = objects.find((object) => object.key === key);
+    if (found !== undefined) return found;
+  }
+  return null;
+}
+
+/** Deletes one object by the request for many, whose body names it. @throws Faults of the store */
+async function deleteTogether(storeSession: StoreSession, at: { key: string; signal: AbortSignal }): Promise<void> {
+  const { key, signal } = at;
+  const [failed] = await deleteObjects(storeSession, { objects: [{ key }], signal, onDeleted: () => undefined });
+  if (failed !== undefined) throw failed.fault;
+}
+
+/** Returns `1 object` or `12 objects`. */
+const countOf = (count: number): string => `${formatCount(count)} ${count === 1 ? "object" : "objects"}`;
 
 async function removeOne(verb: Verb, { storeSession, place }: About): Promise<number> {
   const { signal, terminal } = verb;
   const { key } = place;
-  const found = await findObject(storeSession, { key, signal });
+  const isDotted = DOTTED.test(key);
+  const found = isDotted
+    ? await findListed(verb, { storeSession, place })
+    : await findObject(storeSession, { key, signal });
   if (found === null) throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace(place) });
   if (verb.config.isOn("dry-run")) {
     sayWould(verb, { key, sizeBytes: found.sizeBytes });
     return EXIT.ok;
   }
-  await deleteObject(storeSession, { key, signal });
-  terminal.result(`deleted  ${shownName(key)}`, { type: "deleted", key });
+  const [keeps] = await Promise.all([
+    keepsVersions(storeSession, signal),
+    isDotted ? deleteTogether(storeSession, { key, signal }) : deleteObject(storeSession, { key, signal }),
+  ]);
+  terminal.result(`deleted  ${shownName(key)}${keptVersionsClause(keeps)}`, {
+    type: "deleted",
+    key,
+    keepsVersions: keeps,
+  });
   return EXIT.ok;
 }
 
@@ -73,29 +114,39 @@ const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number
     const { signal, terminal, config } = verb;
     const filter = readFilter(config, Date.now());
     const prefix = prefixForFolder(place);
-    const objects = new Spool(objectForm, scratch);
+    const listedObjects = new Spool(objectForm, scratch);
     const failures: Failure[] = [];
+    const leftOut = countLeftOut();
     let listed = 0;
     for await (const page of listPages(storeSession, { prefix, signal })) {
       listed += page.objects.length + page.unreadable.length;
       failures.push(...page.unreadable.map(unreadableKey));
+      for (const name of page.repeated) leftOut.add("repeated", name);
       for (const object of page.objects) {
         const entry = { at: "store", relative: object.key.slice(prefix.length), ...object } as const;
-        if (filter(entry)) objects.add(entry);
+        if (filter(entry)) listedObjects.add(entry);
       }
     }
+    // The listing itself remembers its newest names only; the sorted list shows every repetition.
+    const onTwin = ({ key }: ObjectEntry) => leftOut.add("repeated", key);
+    const objects = onceSorted(sortRows(listedObjects, { form: objectForm, scratch }), { onTwin });
     if (objects.length === 0 && failures.length === 0) {
       const detail = listed === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
       throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace({ ...place, key: prefix }), ...detail });
     }
+    const versions = objects.length === 0 ? Promise.resolve(null) : keepsVersions(storeSession, signal);
     if (config.isOn("dry-run")) {
       for (const object of objects) sayWould(verb, object);
+      tellLeftOut(verb, leftOut.all);
+      const keeps = await versions;
+      const would = `Would delete ${countOf(objects.length)}, ${formatBytes(sumOf(objects))}`;
+      terminal.say(`${would}${keptVersionsClause(keeps)}.`, { type: "planned", keepsVersions: keeps });
       return sayFailures(verb, failures);
     }
     let [count, bytes] = [0, 0];
     const onDeleted = (deleted: readonly ObjectEntry[]) => {
       count += deleted.length;
-      bytes += bytesOf(deleted);
+      bytes += sumOf(deleted);
       terminal.draw(
         () => [`${formatCount(count)} of ${formatCount(objects.length)} deleted`],
         () => ({ type: "progress", deleted: count, of: objects.length }),
@@ -103,11 +154,15 @@ const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number
     };
     failures.push(...(await deleteObjects(storeSession, { objects, signal, onDeleted })));
     const failed = sayFailures(verb, failures);
-    terminal.result(`deleted  ${formatCount(count)} objects, ${formatBytes(bytes)}`, {
+    const keeps = await versions;
+    const said = `deleted  ${countOf(count)}, ${formatBytes(bytes)}${withoutLeftOut(leftOut.all)}`;
+    terminal.result(`${said}${keptVersionsClause(keeps)}`, {
       type: "done",
       deleted: count,
       bytes,
       filesFailed: failures.length,
+      leftOut: leftOut.all,
+      keepsVersions: keeps,
     });
     return failed;
   });

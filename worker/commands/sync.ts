@@ -1,6 +1,8 @@
+import { resolve } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { foldsNames } from "../base/disk/folds-names.ts";
 import type { Address } from "../command-line/address.ts";
 import { withoutLeftOut } from "../object-copy/listing/left-out.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
@@ -11,7 +13,7 @@ import { deletionsOf, removeExtra, splitInWay } from "../object-copy/delete-extr
 import type { Failure } from "../object-copy/listing/entries.ts";
 import type { Entry, FileEntry } from "../object-copy/listing/entry.ts";
 import { asObject, entryForm } from "../object-copy/listing/entry-forms.ts";
-import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
+import { isRotatedLog, sayFailures, tellLeftOut } from "../object-copy/follow.ts";
 import { copyEntries, fetchEntries, sendEntries } from "../object-copy/move.ts";
 import { withSides, type Sides } from "../object-copy/listing/open-sides.ts";
 import { pairUp, type Pair, type Paired } from "../object-copy/listing/pair-up.ts";
@@ -33,7 +35,11 @@ export function sync(verb: Verb): Promise<number> {
     const failures = [...sides.from.failures];
     const { leftOut } = sides.from;
     const found = await copiesOf(verb, { sides, paired, failures });
-    const toDelete = deletionsOf(verb, { sides, paired });
+    const toDelete = await deletionsOf(verb, {
+      sides,
+      paired,
+      foldsNames: async () => ends.to.kind === "local" && foldsNames(resolve(ends.to.path)),
+    });
     const { toCopy, move } = await placed(verb, { ends, sides, found, failures });
     const { first, rest } = splitInWay({ to: ends.to, scratch: sides.scratch }, { toCopy, toDelete });
     if (verb.config.isOn("dry-run")) {
@@ -42,7 +48,8 @@ export function sync(verb: Verb): Promise<number> {
     }
     if (toCopy.length === 0 && toDelete.length === 0 && failures.length === 0) {
       const places = `${shownName(shownPlace(ends.from))} -> ${shownName(shownPlace(ends.to))}`;
-      verb.terminal.result(`${places}: nothing to do, ${said(sides.from.taken)}${withoutLeftOut(leftOut)}`, {
+      const why = sides.from.all.length === 0 ? "SRC holds no file" : said(sides.from.taken);
+      verb.terminal.result(`${places}: nothing to do, ${why}${withoutLeftOut(leftOut)}`, {
         type: "done",
         files: 0,
         bytes: 0,
@@ -60,7 +67,7 @@ export function sync(verb: Verb): Promise<number> {
     if (toCopy.length === 0) tellLeftOut(verb, leftOut);
     const code = (toCopy.length === 0 ? sayFailures(verb, failures) : await move()) || made;
     if (rest.length === 0) return code;
-    if (failures.length > before) {
+    if (failures.slice(before).some((failure) => !isRotatedLog(failure))) {
       verb.terminal.say("Nothing was removed, because not everything could be copied.", { type: "kept" });
       return code;
     }

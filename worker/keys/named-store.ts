@@ -41,6 +41,7 @@ export function nameStore(config: Config, asked: { command: string; operands: re
   // A command that has its keys must not fail because of a stale AWS_PROFILE,
   // nor because HOME belongs to another user (sudo, a container with its own user).
   const facts = hasKey && !keyFacts.areFilesNamed ? withReadable(keyFacts) : keyFacts;
+  if (facts === keyFacts) assertPlain(keyFacts, (name) => name.startsWith("AWS_"));
   const read = readAwsProfile(facts, hasKey && named !== null && !hasProfile(facts, named) ? null : named);
   const below = placeOf(config, read);
   if (hasKey) return below.size === 0 ? null : { operands, layers: { above: new Map(), below }, keysFrom: null };
@@ -52,6 +53,12 @@ export function nameStore(config: Config, asked: { command: string; operands: re
   }
   const layers = { above: keyEntries(null, source), below };
   return { operands, layers, keysFrom: elsewhere(config, { read, named }) };
+}
+
+/** @throws Fault BAD_INPUT for a variable among `isRead` with remains of an env file */
+function assertPlain({ notPlain }: KeyFacts, isRead: (name: string) => boolean): void {
+  const first = notPlain.find(({ name }) => isRead(name));
+  if (first !== undefined) throw refuse(first.name, `its value ${first.found}; take that out`);
 }
 
 /** Returns the facts without AWS files that this user may not read. */
@@ -160,6 +167,8 @@ function nameRemote(config: Config, asked: { command: string; operands: readonly
     const detail = "both sides have to be in one store, named in the same way: copy through a local folder instead";
     throw refuse(asked.operands.join(" "), detail);
   }
+  const start = `RCLONE_CONFIG_${first.toUpperCase()}_`;
+  assertPlain(config.keyFacts, (name) => name === "RCLONE_CONFIG" || name.startsWith(start));
   const store = readRcloneStore(config.keyFacts, first);
   if (store.endpoint === null && store.provider === "b2" && settingOf(config, "endpoint").source !== "--endpoint") {
     const detail =

@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
+import { foldName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Address } from "../command-line/address.ts";
@@ -8,6 +9,7 @@ import { diskFault } from "../base/disk-fault.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
 import { Spool } from "./listing/spool.ts";
 import type { StoreSession } from "../store-session/store-session.ts";
+import { keepsVersions, keptVersionsClause } from "./requests/bucket-versions.ts";
 import { deleteObjects } from "./requests/delete-objects.ts";
 import { placeBelow, type Failure, type Side } from "./listing/entries.ts";
 import type { Entry } from "./listing/entry.ts";
@@ -26,11 +28,19 @@ import { shownName, shownPlace, type Verb } from "../command-line/verb.ts";
 /** Number of places in SRC that the message about kept files names. */
 const NAMED = 3;
 
-/** Returns the entries of DST to remove. @throws Fault BAD_INPUT when SRC is empty, or more than --max-delete would go. */
-export function deletionsOf(verb: Verb, { sides, paired }: { sides: Sides; paired: Paired }): Rows<Entry> {
+/**
+ * Returns the entries of DST to remove. `foldsNames` tells whether DST takes names that differ only in case for one.
+ * @throws Fault BAD_INPUT when SRC is empty, or more than --max-delete would go
+ */
+export async function deletionsOf(
+  verb: Pick<Verb, "config" | "terminal">,
+  about: { sides: Pick<Sides, "scratch" | "from" | "to">; paired: Paired; foldsNames: () => Promise<boolean> },
+): Promise<Rows<Entry>> {
   const { config, terminal } = verb;
+  const { sides, paired } = about;
   if (!config.isOn("delete")) return [];
-  const extra = new Spool(entryForm, sides.scratch);
+  sayNotCompared(terminal, sides.to.failures);
+  let extra = new Spool(entryForm, sides.scratch);
   const unknownOf = unknownIn(sides.from, config.isOn("delete-all") ? "all" : "what is known");
   const kept = { count: 0, behind: new Set<string>() };
   for (const entry of paired.onlyTo) {
@@ -40,6 +50,13 @@ export function deletionsOf(verb: Verb, { sides, paired }: { sides: Sides; paire
       kept.count++;
       if (kept.behind.size <= NAMED) kept.behind.add(behind);
     }
+  }
+  if (extra.length > 0 && (await about.foldsNames())) {
+    // There the file of the extra name is the one that the copy wrote under the other name.
+    const same = namesIn(sides.from.all, { like: extra });
+    const others = new Spool(entryForm, sides.scratch);
+    for (const entry of extra) if (!same.has(entry.relative)) others.add(entry);
+    extra = others;
   }
   if (extra.length > 0) {
     const refuse = (detail: string) => new Fault("BAD_INPUT", { op: "sync", subject: "--delete", detail });
@@ -53,6 +70,29 @@ export function deletionsOf(verb: Verb, { sides, paired }: { sides: Sides; paire
   }
   if (kept.count > 0) sayKept(terminal, kept);
   return extra;
+}
+
+/** Returns the names in `like` that differ from a name of `all` in case or accents alone. */
+function namesIn(all: Iterable<Entry>, { like }: { like: Iterable<Entry> }): ReadonlySet<string> {
+  const folded = new Map<string, string[]>();
+  for (const { relative } of like) {
+    const name = foldName(relative);
+    folded.set(name, [...(folded.get(name) ?? []), relative]);
+  }
+  const found = new Set<string>();
+  for (const { relative } of all) for (const name of folded.get(foldName(relative)) ?? []) found.add(name);
+  return found;
+}
+
+/** Names what lies in DST and cannot be compared with SRC: it stays. */
+function sayNotCompared(terminal: Verb["terminal"], failures: readonly Failure[]): void {
+  if (failures.length === 0) return;
+  const names = failures.slice(0, NAMED).map(({ name }) => name);
+  const more = failures.length > NAMED ? ", …" : "";
+  terminal.say(
+    `Kept ${formatCount(failures.length)} of DST that cannot be compared with SRC, by name (${names.map(visibleText).join(", ")}${more}).`,
+    { type: "kept", files: failures.length, names },
+  );
 }
 
 /**
@@ -115,6 +155,7 @@ export async function removeExtra(
 ): Promise<number> {
   const { to, storeSession, entries } = about;
   const { terminal, signal } = verb;
+  const versions = storeSession === null ? null : keepsVersions(storeSession, signal);
   const failures =
     to.kind === "local"
       ? await removeFiles(to.path, { entries, signal })
@@ -126,11 +167,10 @@ export async function removeExtra(
             onDeleted: () => undefined,
           });
   const failed = sayFailures(verb, failures);
-  terminal.result(`${shownName(shownPlace(to))}: ${formatCount(entries.length - failures.length)} files removed`, {
-    type: "removed",
-    deleted: entries.length - failures.length,
-    filesFailed: failures.length,
-  });
+  const deleted = entries.length - failures.length;
+  const keeps = await versions;
+  const said = `${shownName(shownPlace(to))}: ${formatCount(deleted)} files removed${keptVersionsClause(keeps)}`;
+  terminal.result(said, { type: "removed", deleted, filesFailed: failures.length, keepsVersions: keeps });
   return failed;
 }
 

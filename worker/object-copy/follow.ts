@@ -7,6 +7,7 @@ import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts
 import { tideLine, transferFacts, transferSentence } from "../transfer/progress/sentence.ts";
 import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
 import type { Failure } from "./listing/entries.ts";
+import { isAppendOnly } from "./upload.ts";
 import { EXIT, shownName, type Verb } from "../command-line/verb.ts";
 
 const TICK_MS = 100;
@@ -189,11 +190,19 @@ const OF_ALL: ReadonlySet<Fault["code"]> = new Set([
   "WRONG_REGION",
 ]);
 
+/**
+ * Returns whether a log was cut or replaced while it was sent, as rotation does. What it held is gone, and the next copy
+ * takes what it holds then, so this is no reason to keep what SRC lacks.
+ */
+export const isRotatedLog = ({ name, fault }: Failure): boolean =>
+  fault.code === "SOURCE_CHANGED" && isAppendOnly(name);
+
 /** Collects failures of single files. A failure of the only file, or one that all files would meet, ends the job. */
 export const collectFailures =
   <F>(failures: Failure[], about: { count: number; nameOf: (file: F) => string }) =>
   (file: F, fault: Fault): "go on" | "stop" => {
-    if (about.count === 1 || OF_ALL.has(fault.code)) return "stop";
-    failures.push({ name: about.nameOf(file), fault });
+    const failure = { name: about.nameOf(file), fault };
+    if ((about.count === 1 && !isRotatedLog(failure)) || OF_ALL.has(fault.code)) return "stop";
+    failures.push(failure);
     return "go on";
   };

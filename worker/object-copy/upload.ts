@@ -153,7 +153,8 @@ export async function uploadFiles<F extends FileToUpload>(
 /** Names of files that programs only append to, so that growth does not make one another version. */
 const APPEND_ONLY = /(?:\.(?:log|out|err|jsonl|ndjson)|(?:^|\.)tfevents\..+|(?:^|[._-])log\.txt)$/i;
 
-const isAppendOnly = (path: string): boolean => APPEND_ONLY.test(basename(path));
+/** Returns whether programs only append to a file of this name. */
+export const isAppendOnly = (path: string): boolean => APPEND_ONLY.test(basename(path));
 
 /** Returns a function that, for the index of a row, runs `work` once for the row's whole group. */
 function inGroups<T>(all: Rows<T>, work: (group: readonly T[]) => Promise<void>): (index: number) => Promise<void> {

@@ -1,6 +1,6 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { isAdopted } from "#protocol/checkpoint/adopted.ts";
-import { byNewest, type CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
+import { byNewest, KINDS_BY_TRUST, type CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { FoundCheckpoint } from "#protocol/wire/hello.ts";
@@ -129,15 +129,22 @@ export interface CheckpointWish {
   role?: CheckpointRole | undefined;
 }
 
+/** Returns the newest of a role, by `KINDS_BY_TRUST`; null where there is none. Faults: those of the store. */
+async function newestOfRole({ records, record, damaged }: Choosing, role: CheckpointRole): Promise<Chosen | null> {
+  for (const { isDamaged, isDoubtful } of KINDS_BY_TRUST) {
+    const listed = record.checkpoints.filter(({ checkpointId }) => damaged.has(checkpointId) === isDamaged);
+    const fits = (manifest: StoredManifest) => roleOf(manifest) === role && (doubtOf(manifest) !== null) === isDoubtful;
+    const found = await firstOf(records, listed, fits);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
 /** Returns what `findCheckpoint` asks for; null where there is none. Faults: those of the store. */
 export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Promise<Chosen | null> {
   const { records, record } = choosing;
   const { step, before, name, role } = wish;
-  if (role !== undefined) {
-    const isWhole = (manifest: StoredManifest) => roleOf(manifest) === role && doubtOf(manifest) === null;
-    const whole = await soundFirst(choosing, record.checkpoints, isWhole);
-    return whole ?? soundFirst(choosing, record.checkpoints, (manifest) => roleOf(manifest) === role);
-  }
+  if (role !== undefined) return newestOfRole(choosing, role);
   if (name !== undefined) {
     const step = /^checkpoint-(\d{1,12})$/.exec(name)?.[1];
     const own = await firstOf(

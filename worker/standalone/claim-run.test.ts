@@ -109,6 +109,27 @@ test("a doubtful checkpoint and a final model are nothing to go on from, and are
   expect((await chooseWanted(await one.choose(), { role: "final-model" }))?.listed.step).toBe(30);
 });
 
+test("without a hub the final model is the newest of the most trusted kind, as with one", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  const damaged = new Set<string>();
+  const found = async () =>
+    (await chooseWanted(await one.choose(damaged), { role: "final-model" }))?.listed.step ?? null;
+  const store = (step: number, more: { doubt?: string } = {}) =>
+    storeCheckpoint(bucket, { epoch: 1, step, role: "final-model", ...more });
+  expect(await found()).toBeNull();
+  damaged.add(store(400, { doubt: "z" }));
+  expect(await found()).toBe(400);
+  damaged.add(store(300));
+  expect(await found()).toBe(300);
+  store(100, { doubt: "a shard is missing" });
+  expect(await found()).toBe(100);
+  store(200, { doubt: "the index is missing" });
+  expect(await found()).toBe(200);
+  store(50);
+  expect(await found()).toBe(50);
+});
+
 test("one that was found damaged, or that a hub moved to its trash, is passed over", async () => {
   const bucket = createBucket();
   const one = startNode(bucket, "one");

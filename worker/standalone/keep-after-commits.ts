@@ -1,9 +1,11 @@
+import type { KeepsVersions } from "#protocol/buckets/bucket-jobs.ts";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { systemClock } from "../base/clock.ts";
+import { keptVersionsClause } from "../object-copy/requests/bucket-versions.ts";
 import { keepRun, type KeepParts, type KeptRun } from "./keep-run.ts";
 
 /** Applies `--keep` after commits, in the background, one run at a time. */
@@ -23,6 +25,8 @@ interface RetentionRunnerParts extends Omit<KeepParts, "policy" | "facts" | "ass
   policy: KeepPolicy | null;
   /** @throws Fault EPOCH_OVER when another node writes the run, those of the store */
   assertWriter(run: RunName, epoch: number): Promise<void>;
+  /** Returns whether the bucket keeps deleted objects as old versions; null where nobody knows. No faults. */
+  keepsVersions(): Promise<KeepsVersions>;
   say: Say;
 }
 
@@ -37,6 +41,8 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
   const withoutMetric = new Set<RunName>();
   const facts: KeepParts["facts"] = new Map();
   const due = new Map<RunName, number>();
+  /** Set by the first deletion, which alone says it in words. */
+  let keepsVersions: Promise<KeepsVersions> | null = null;
   let current: Promise<void> | null = null;
   let isOver = false;
 
@@ -73,6 +79,13 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
       try {
         const kept = await keepRun(keeping, run);
         tellKept(parts, { run, policy: rules }, kept);
+        if (kept.deleted.length > 0) {
+          const isFirst = keepsVersions === null;
+          keepsVersions ??= parts.keepsVersions();
+          const keeps = await keepsVersions;
+          const sentence = `Deleted ${stepsOf(run, kept.deleted)}, by --keep${isFirst ? keptVersionsClause(keeps) : ""}.`;
+          parts.say(sentence, { type: "deleted", run, steps: kept.deleted, keepsVersions: keeps });
+        }
         if (kept.isMetricUnknown && !withoutMetric.has(run)) {
           withoutMetric.add(run);
           const { metric = "" } = rules.best ?? {};
@@ -107,17 +120,17 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
   };
 }
 
+const stepsOf = (run: RunName, steps: readonly number[]): string =>
+  `step${steps.length === 1 ? "" : "s"} ${steps.map(formatCount).join(", ")} of ${run}`;
+
 function tellKept(
   parts: Pick<RetentionRunnerParts, "say">,
   { run, policy }: { run: RunName; policy: KeepPolicy },
   kept: KeptRun,
 ): void {
-  const steps = (all: readonly number[]) =>
-    `step${all.length === 1 ? "" : "s"} ${all.map(formatCount).join(", ")} of ${run}`;
-  const { trashed, trashedBytes, deleted } = kept;
+  const { trashed, trashedBytes } = kept;
   if (trashed.length > 0) {
-    const sentence = `Moved ${steps(trashed)} to the trash, by --keep: ${formatBytes(trashedBytes)}, deleted in ${formatDuration(policy.trashMs)}.`;
+    const sentence = `Moved ${stepsOf(run, trashed)} to the trash, by --keep: ${formatBytes(trashedBytes)}, deleted in ${formatDuration(policy.trashMs)}.`;
     parts.say(sentence, { type: "trashed", run, steps: trashed, bytes: trashedBytes });
   }
-  if (deleted.length > 0) parts.say(`Deleted ${steps(deleted)}, by --keep.`, { type: "deleted", run, steps: deleted });
 }

@@ -1,5 +1,4 @@
-import { open, readFile, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile, stat } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { NodeSealing } from "#protocol/checkpoint/sealing.ts";
@@ -8,9 +7,8 @@ import { makeKeyPair, publicKeyOf } from "#storage/encryption/hpke.ts";
 import type { SealedManifest } from "#storage/encryption/open-manifest.ts";
 import { EXPORT_FORM, readExport, writeExport } from "#storage/encryption/seal-key-text.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
-import { syncFolder } from "../base/journal.ts";
 import { usage } from "../command-line/verb.ts";
-import { NEW_FILE } from "../host/state-file.ts";
+import { writeNewFile } from "../host/state-file.ts";
 
 /**
  * The key file of a node without a hub: the wrapping key of a bucket in the form in which a hub exports it, so that a hub can
@@ -84,14 +82,7 @@ export async function makeKeyFile(path: string): Promise<MadeKey> {
   const { privateKey, publicKey } = makeKeyPair();
   const keyId = randomUUID();
   try {
-    const handle = await open(path, NEW_FILE, 0o600);
-    try {
-      await handle.writeFile(`${writeExport(keyId, privateKey)}\n`);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
-    await syncFolder(dirname(path));
+    await writeNewFile(path, `${writeExport(keyId, privateKey)}\n`);
   } catch (error) {
     if (codeOf(error) === "EEXIST") throw usage(path, "it is there already; a key is never overwritten");
     throw diskFault(error, { op: "write", subject: path, otherwise: "WRITE_FAILED" });

@@ -1,3 +1,4 @@
+import type { KeepsVersions } from "#protocol/buckets/bucket-jobs.ts";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";
@@ -22,6 +23,7 @@ import { readAccess } from "../store-session/store-session.ts";
 import { createEngine, type Engine } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
 import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
+import { keepsVersions } from "../object-copy/requests/bucket-versions.ts";
 import { createRetentionRunner, type Say } from "./keep-after-commits.ts";
 import { createRunClaims, type RunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
@@ -72,6 +74,8 @@ export interface OpenBucket {
   source: DirectSource;
   /** Returns a source of its own. */
   createSource(how?: { putsOnlyIfAbsent: boolean }): DirectSource;
+  /** Returns whether the bucket keeps deleted objects as old versions; null where nobody knows. No faults. */
+  askVersions(): Promise<KeepsVersions>;
   close(): Promise<void>;
 }
 
@@ -119,7 +123,8 @@ export async function openBucket(
   };
   const calls = createBucketCalls(storeSession, at.signal);
   const records = createRunRecords(calls, at.prefix);
-  return { engine, calls, records, access, source, createSource, close: engine.close };
+  const askVersions = () => keepsVersions(storeSession, at.signal);
+  return { engine, calls, records, access, source, createSource, askVersions, close: engine.close };
 }
 
 /** @throws Fault PREFIX_OF_HUB, those of the store */
@@ -162,7 +167,8 @@ export async function openStandalone(
   const keyFile = keyPath === null ? null : await readKeyFile(keyPath);
   const hideNames = config.isOn("encrypt-names");
   const node = { id: nodeId, name: nodeName.parse(about.name) };
-  const { calls, records, access, source, createSource, close } = await openBucket(config, { bucket, prefix, signal });
+  const opened = await openBucket(config, { bucket, prefix, signal });
+  const { calls, records, access, source, createSource, close } = opened;
   try {
     if (!readsOnly) await assertNoHub(calls, { prefix, shown });
     const known = `${access.endpoint} ${bucket}`;
@@ -191,7 +197,7 @@ export async function openStandalone(
       await claims.confirm(run, epoch, 0);
     };
     const keeping = { calls, records, prefix, damaged, node: node.name, policy: about.keep, say: about.say };
-    const retentionRunner = createRetentionRunner({ ...keeping, assertWriter });
+    const retentionRunner = createRetentionRunner({ ...keeping, assertWriter, keepsVersions: opened.askVersions });
     const parts = {
       calls,
       records,

@@ -123,8 +123,8 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
       reporter.outdated({ run, folder, step, names: outdated.map(({ path }) => basename(path)) });
     }
     prepared.add(run);
-const point = await reach(agent, { watch, from, isChosen: chosen.kind === "step" });
-      if (point !== null && unwanted.length > 0) await pointTo(agent, { watch, path: point.path, start });
+    const point = await reach(agent, { watch, from, isChosen: chosen.kind === "step" });
+    if (point !== null && unwanted.length > 0) await pointTo(agent, { watch, path: point.path, start });
     // A failure to record lost work, as on a full disk, must not prevent training.
     await reportLoss(agent, { run, claim, from: point }).catch(reporter.waitingFor);
     renewRecord(agent, run);

@@ -170,6 +170,7 @@ async function writeSeal(
     }
     await renameOwned("state-file", `${place}.new`, place);
   } catch (error) {
+    await removeOwned("state-file", `${place}.new`).catch(() => undefined);
     throw diskFault(error, { op: "seal", subject: place, otherwise: "WRITE_FAILED" });
   }
   // Written last, because it describes the file of tags.

@@ -1,6 +1,7 @@
 "use client";
 import { useCallback, useEffect, useMemo, useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
+import { repeatedWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { FaultNote } from "../../_hub/faults/fault-note.tsx";
 import { Empty } from "../../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
@@ -107,6 +108,7 @@ export function FolderList({ profileId, folder, state, place, turn, onSort, ...h
       />
       <FolderFoot state={state} order={isOther ? (isWhole ? "sorted" : "too many") : "as listed"} sort={sort} />
       <UnreadableNames first={state.unreadable} />
+      {state.repeated > 0 && <p className="px-4 py-2 text-soft">{repeatedWords(state.repeated)}</p>}
       {fault !== null && (
         <div className="border-t border-line p-3">
           <FaultNote fault={fault} onRetry={folder.retry} />

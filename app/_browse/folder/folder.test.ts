@@ -15,7 +15,7 @@ function listing(total: number) {
       one.cursor === null ? (one.startAfter === null ? 0 : Number(one.startAfter.slice(1)) + 1) : Number(one.cursor);
     const end = Math.min(total, start + one.limit);
     const objects = Array.from({ length: end - start }, (_, at) => object(nameOf(start + at)));
-    return { folders: [], objects, unreadable: [], nextCursor: end === total ? null : String(end) };
+    return { folders: [], objects, unreadable: [], repeated: 0, nextCursor: end === total ? null : String(end) };
   };
   return { list, asked };
 }
@@ -36,7 +36,13 @@ const heldRows = (folder: Folder): number => {
 
 describe("a folder", () => {
   it("has its folders and objects in one order, in which nothing moves", () => {
-    const page = { folders: ["b/"], objects: [object("a"), object("c")], unreadable: [], nextCursor: null };
+    const page = {
+      folders: ["b/"],
+      objects: [object("a"), object("c")],
+      unreadable: [],
+      repeated: 0,
+      nextCursor: null,
+    };
     expect(rowsOf(page).map(({ key }) => key)).toEqual(["a", "b/", "c"]);
   });
 

@@ -21,6 +21,8 @@ export interface FolderState {
   bytes: number;
   /** Names that are not valid UTF-8, which have no row. */
   unreadable: readonly string[];
+  /** Number of names that the store listed again. */
+  repeated: number;
   /** True when all known rows are in memory, so that they can be sorted. */
   isWhole: boolean;
   /** Returns the row at an index; null when it is not in memory, which `need` changes. Its identity changes with the rows. */
@@ -65,6 +67,7 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
     objects: 0,
     bytes: 0,
     unreadable: [],
+    repeated: 0,
     isWhole: true,
     rowAt: (index) => pages.rowAt(index),
   };
@@ -104,6 +107,7 @@ export function createFolder(list: (asked: Asked) => Promise<FolderPage>): Folde
       objects: state.objects + page.objects.length,
       bytes: page.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, state.bytes),
       unreadable: [...state.unreadable, ...page.unreadable],
+      repeated: state.repeated + page.repeated,
     });
   };
 

@@ -2,14 +2,14 @@
 import { formatCount } from "#protocol/base/units.ts";
 import { FaultDetails } from "../../_hub/faults/fault-note.tsx";
 import { Button } from "../../_ui/controls/button.tsx";
-import { unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
+import { repeatedWords, unreadableWords } from "#protocol/checkpoint/unreadable-names.ts";
 import { useWalk } from "./use-walk.ts";
 import { formatBytes } from "../../_ui/text/sizes.ts";
 
 /** Counts objects and bytes below a folder by listing all of them, until done or stopped. */
 export function SumUp({ profileId, folder, onClose }: { profileId: string; folder: string; onClose: () => void }) {
   const { walked, stop, goOn } = useWalk({ profileId, prefix: folder, words: "" });
-  const { looked, state, fault, unreadable } = walked;
+  const { looked, state, fault, unreadable, repeated } = walked;
   const end = {
     walking: "so far…",
     stopped: "until it was stopped",
@@ -25,6 +25,7 @@ export function SumUp({ profileId, folder, onClose }: { profileId: string; folde
         {unreadable.count > 0 && (
           <span className="text-risk"> {unreadableWords(unreadable.first, unreadable.count)}, and in no sum.</span>
         )}
+        {repeated > 0 && <span> {repeatedWords(repeated)}</span>}
         {fault !== null && <FaultDetails fault={fault} />}
       </output>
       {state === "walking" ? (

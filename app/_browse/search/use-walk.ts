@@ -12,6 +12,8 @@ export interface Walked {
   matching: { objects: number; bytes: number };
   /** Names that are not valid UTF-8: their count and the first of them. They are in no sum. */
   unreadable: { count: number; first: readonly string[] };
+  /** Number of keys that the store listed again. */
+  repeated: number;
   through: string | null;
   state: "walking" | "stopped" | "paused" | "done" | "failed";
   fault: FaultData | null;
@@ -26,6 +28,7 @@ const NOTHING: Walked = {
   looked: { objects: 0, bytes: 0, requests: 0 },
   matching: { objects: 0, bytes: 0 },
   unreadable: { count: 0, first: [] },
+  repeated: 0,
   through: null,
   state: "walking",
   fault: null,
@@ -68,6 +71,7 @@ export function useWalk(at: { profileId: string; prefix: string; words: string }
             count: old.unreadable.count + page.unreadable.count,
             first: [...old.unreadable.first, ...page.unreadable.first].slice(0, WALK_LIMITS.unreadable),
           },
+          repeated: old.repeated + page.repeated,
           through: page.through ?? old.through,
           state,
           fault: null,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { callAs } from "#server/testing/open-test-hub.ts";
 import { readHistory } from "#server/features/retention/read-history.ts";
-import { completeBefore, newestComplete, newestOfEach, newestOfStep } from "./newest.ts";
+import { completeBefore, newestComplete, newestOfEach, newestOfRole, newestOfStep } from "./newest.ts";
 import { claim, node, other, pairForEach, test } from "#server/testing/pair-for-each.ts";
 import { makeSafe, run, type Staged } from "#server/testing/stage-checkpoint.ts";
 
@@ -68,6 +68,25 @@ describe("the newest checkpoint", () => {
     // Before it comes an earlier final model, not a checkpoint.
     const row = await test.hub.db.checkpoint.findUniqueOrThrow({ where: { id: fourth ?? "" } });
     expect((await completeBefore(test.hub.db, row))?.id).toBe(first);
+  });
+
+  it("of a role is the newest of the most trusted kind, and the text of a doubt says nothing of time", async () => {
+    const ids = await twoEpochs();
+    const set = (index: number, data: { doubt?: string; damagedAt?: Date }) =>
+      test.hub.db.checkpoint.update({ where: { id: ids[index] ?? "" }, data: { role: "final-model", ...data } });
+    const found = async () => ids.indexOf((await newestOfRole(test.hub.db, run, "final-model"))?.id ?? "");
+    expect(await found()).toBe(-1);
+    await set(3, { doubt: "z", damagedAt: new Date(1) });
+    expect(await found()).toBe(3);
+    // Damaged bytes cannot be restored, while a doubtful one may be whole.
+    await set(2, { damagedAt: new Date(2) });
+    expect(await found()).toBe(2);
+    await set(0, { doubt: "a shard is missing" });
+    expect(await found()).toBe(0);
+    await set(1, { doubt: "the index is missing" });
+    expect(await found()).toBe(1);
+    await test.hub.db.checkpoint.update({ where: { id: ids[0] ?? "" }, data: { doubt: null } });
+    expect(await found()).toBe(0);
   });
 
   it("is what a node that takes over, or asks for it, is told", async () => {

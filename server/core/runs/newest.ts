@@ -1,4 +1,4 @@
-import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
+import { KINDS_BY_TRUST, type CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
 import { Prisma, type Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
@@ -150,12 +150,17 @@ export async function newestOfName(
   return tx.checkpoint.findFirst({ where: { ...which, place: null, step: BigInt(step) }, orderBy: NEWEST });
 }
 
-/** Returns the newest complete checkpoint of a role, sound ones first; null when there is none. */
-export const newestOfRole = (tx: Pick<Transaction, "checkpoint">, run: string, role: CheckpointRole) =>
-  tx.checkpoint.findFirst({
-    where: { run, state: "complete", role },
-    orderBy: [{ damagedAt: { sort: "asc", nulls: "first" } }, { doubt: { sort: "asc", nulls: "first" } }, ...NEWEST],
-  });
+/** Returns the newest complete checkpoint of a role, by `KINDS_BY_TRUST`; null when there is none. */
+export async function newestOfRole(tx: Pick<Transaction, "checkpoint">, run: string, role: CheckpointRole) {
+  for (const { isDamaged, isDoubtful } of KINDS_BY_TRUST) {
+    const damagedAt = isDamaged ? { not: null } : null;
+    const doubt = isDoubtful ? { not: null } : null;
+    const where = { run, state: "complete", role, damagedAt, doubt };
+    const found = await tx.checkpoint.findFirst({ where, orderBy: NEWEST });
+    if (found !== null) return found;
+  }
+  return null;
+}
 
 /** Returns the complete checkpoint before the newest of a step; null when there is none. */
 export async function newestBefore(tx: Pick<Transaction, "checkpoint">, run: string, step: number) {

@@ -3,7 +3,7 @@ import type { FolderFile, FolderPage, listFolderInput } from "#protocol/buckets/
 import { Fault } from "#protocol/faults/fault.ts";
 import { hasRole } from "#protocol/wire/requests.ts";
 import { listPage } from "#storage/s3/browse.ts";
-import { openCursor, sealCursor } from "#server/core/profiles/seal-cursor.ts";
+import { openListing, sealListing } from "#server/core/profiles/listing-cursor.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { manifestOfCheckpoint } from "./may-read.ts";
@@ -63,7 +63,8 @@ async function listPrefix(
 ): Promise<FolderPage> {
   const { profileId, prefix, cursor } = input;
   const of = ["download", profileId, prefix];
-  const from = cursor === null ? null : openCursor(of, cursor);
+  const listing = openListing(of, cursor);
+  const { from, repeats } = listing;
   const { client, access } = await hub.stores.open(profileId);
   const { bucket } = access;
   const asked = { bucket, prefix, delimiter: "" as const, startAfter: null, from, limit: PAGE, signal };
@@ -71,6 +72,7 @@ async function listPrefix(
   const files: FolderFile[] = [];
   const name = prefix.split("/").findLast((segment) => segment !== "") ?? bucket;
   for (const { key, sizeBytes, etag, modifiedAt } of objects) {
+    if (repeats.isRepeated(key)) continue;
     // Consoles create such keys to show an empty folder.
     if (key.endsWith("/") && sizeBytes === 0) continue;
     const folder = prefix.slice(0, prefix.lastIndexOf("/") + 1);
@@ -78,5 +80,5 @@ async function listPrefix(
     const pieces = sizeBytes === 0 ? [] : [piece];
     files.push({ path: key.slice(folder.length).replace(/^\/+/, ""), profileId, sizeBytes, modifiedAt, pieces });
   }
-  return { name, files, unreadable, cursor: next === null ? null : sealCursor(of, next) };
+  return { name, files, unreadable, cursor: sealListing(of, next, listing) };
 }

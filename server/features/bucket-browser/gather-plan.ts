@@ -11,6 +11,7 @@ import { provider } from "#protocol/base/provider.ts";
 import { priceOverride } from "#protocol/wire/profiles.ts";
 import { describeObject, listPage } from "#storage/s3/browse.ts";
 import { copyRequests } from "#storage/s3/copy-within.ts";
+import { createRepeatFinder } from "#storage/answers/repeated-names.ts";
 import { DELETE_BATCH, keepsVersions } from "#storage/s3/delete-many.ts";
 import { findVersions } from "#storage/s3/versions.ts";
 import { PRESETS } from "#storage/providers/providers.ts";
@@ -61,6 +62,7 @@ async function* objectsOf({ store, asked, progress }: Gathering, onRequest: () =
   // An item below another requested prefix would come twice.
   const outer = prefixes.filter((one) => !prefixes.some((other) => other !== one && one.startsWith(other)));
   const keys = asked.items.flatMap((item) => ("key" in item ? [item.key] : []));
+  const repeats = createRepeatFinder();
   for (const prefix of new Set(outer)) {
     let from: string | null = null;
     do {
@@ -74,7 +76,7 @@ async function* objectsOf({ store, asked, progress }: Gathering, onRequest: () =
         signal,
       });
       onRequest();
-      for (const { key, sizeBytes, etag } of page.objects) yield { key, sizeBytes, etag };
+      for (const { key, sizeBytes, etag } of page.objects) if (!repeats.isRepeated(key)) yield { key, sizeBytes, etag };
       from = page.next;
     } while (from !== null);
   }

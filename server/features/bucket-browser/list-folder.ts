@@ -3,14 +3,9 @@ import type { FolderPage, listFolderInput, listVersionsInput, VersionsPage } fro
 import { isFault } from "#protocol/faults/fault.ts";
 import { listPage, versionsPage } from "#storage/s3/browse.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import { openCursor, sealCursor } from "#server/core/profiles/seal-cursor.ts";
+import { openListing, sealListing } from "#server/core/profiles/listing-cursor.ts";
 
 /** Lists one page of a folder as requested; the hub keeps nothing of earlier pages. */
-
-const opened = (of: readonly string[], cursor: string | null): string | null =>
-  cursor === null ? null : openCursor(of, cursor);
-const sealed = (of: readonly string[], next: string | null): string | null =>
-  next === null ? null : sealCursor(of, next);
 
 /** Lists the folders and objects directly below a prefix. @throws Fault NOT_FOUND, LISTING_OVER, CANCELLED, those of the store */
 export async function listFolder(
@@ -20,17 +15,16 @@ export async function listFolder(
 ): Promise<FolderPage> {
   const { profileId, prefix, startAfter, cursor, limit } = input;
   const of = ["list", profileId, prefix];
-  const from = opened(of, cursor);
+  const listing = openListing(of, cursor);
+  const { from, repeats } = listing;
   const store = await hub.stores.open(profileId);
   const { bucket } = store.access;
   const asked = { bucket, prefix, delimiter: "/" as const, from, startAfter, limit, signal, mayName: true as const };
   const page = await listPage(store.client, asked);
-  return {
-    folders: page.folders,
-    objects: page.objects,
-    unreadable: page.unreadable,
-    nextCursor: sealed(of, page.next),
-  };
+  const folders = page.folders.filter((name) => !repeats.isRepeated(`folder ${name}`));
+  const objects = page.objects.filter(({ key }) => !repeats.isRepeated(`object ${key}`));
+  const repeated = page.folders.length + page.objects.length - folders.length - objects.length;
+  return { folders, objects, unreadable: page.unreadable, repeated, nextCursor: sealListing(of, page.next, listing) };
 }
 
 /**
@@ -44,13 +38,16 @@ export async function listVersions(
 ): Promise<VersionsPage> {
   const { profileId, prefix, cursor, limit } = input;
   const of = ["versions", profileId, prefix];
-  const from = opened(of, cursor);
+  const listing = openListing(of, cursor);
+  const { from, repeats } = listing;
   const store = await hub.stores.open(profileId);
   const { bucket } = store.access;
   try {
     const page = await versionsPage(store.client, { bucket, prefix, delimiter: "/", from, limit, signal });
-    const { folders, versions, unreadable, next } = page;
-    return { isSupported: true, folders, versions, unreadable, nextCursor: sealed(of, next) };
+    const folders = page.folders.filter((name) => !repeats.isRepeated(`folder ${name}`));
+    const versions = page.versions.filter(({ key, versionId }) => !repeats.isRepeated(`version ${versionId} ${key}`));
+    const nextCursor = sealListing(of, page.next, listing);
+    return { isSupported: true, folders, versions, unreadable: page.unreadable, nextCursor };
   } catch (error) {
     if (!isFault(error) || error.code !== "UNSUPPORTED") throw error;
     return { isSupported: false, folders: [], versions: [], unreadable: [], nextCursor: null };

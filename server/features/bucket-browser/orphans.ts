@@ -15,7 +15,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { requireMayDelete } from "#server/core/retention/may-delete.ts";
 import { loadGuard } from "./protect.ts";
-import { openCursor, sealCursor } from "#server/core/profiles/seal-cursor.ts";
+import { openListing, sealListing } from "#server/core/profiles/listing-cursor.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
 /** Multipart uploads that nobody completed: they hold parts, cost money, and no listing of objects shows them. */
@@ -30,21 +30,24 @@ export async function listOrphans(
 ): Promise<OrphansPage> {
   const { profileId, prefix, cursor } = input;
   const of = ["orphans", profileId, prefix];
-  const from = cursor === null ? null : openCursor(of, cursor);
+  const listing = openListing(of, cursor);
+  const { from, repeats } = listing;
   const store = await hub.stores.open(profileId);
   const { bucket } = store.access;
   const [page, guard] = await Promise.all([
     uploadsPage(store.client, { bucket, prefix, from, limit: MOST_ORPHANS, signal }),
     loadGuard(hub, store),
   ]);
-  const uploads: OrphanUpload[] = page.uploads.map((upload) => ({ ...upload, sizeBytes: null, protection: null }));
+  const uploads = page.uploads
+    .filter(({ key, uploadId }) => !repeats.isRepeated(`${uploadId} ${key}`))
+    .map((upload): OrphanUpload => ({ ...upload, sizeBytes: null, protection: null }));
   await forEachOf(uploads, AT_A_TIME, async (upload) => {
     if (signal.aborted) throw new Fault("CANCELLED", { op: "ListParts" });
     const { key, uploadId } = upload;
     upload.sizeBytes = await uploadedBytes(store.client, { bucket, key, uploadId });
     upload.protection = await guard.explain(key);
   });
-  return { uploads, unreadable: page.unreadable, nextCursor: page.next === null ? null : sealCursor(of, page.next) };
+  return { uploads, unreadable: page.unreadable, nextCursor: sealListing(of, page.next, listing) };
 }
 
 /**

@@ -3,7 +3,7 @@ import { MOST_ROWS, WALK_LIMITS, type BucketObject, type walkInput, type WalkPag
 import { listPage } from "#storage/s3/browse.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { countUnreadable, noUnreadable } from "#server/core/profiles/count-unreadable.ts";
-import { openCursor, sealCursor } from "#server/core/profiles/seal-cursor.ts";
+import { openListing, sealListing } from "#server/core/profiles/listing-cursor.ts";
 
 /**
  * Walks a stretch of everything below a prefix, bounded in requests, time and matches, so that a bucket of any size costs the
@@ -14,7 +14,8 @@ export async function walkBelow(hub: Hub, input: z.infer<typeof walkInput>, sign
   const { profileId, prefix, cursor } = input;
   const words = input.words.toLowerCase();
   const of = ["walk", profileId, prefix];
-  let from = cursor === null ? null : openCursor(of, cursor);
+  const listing = openListing(of, cursor);
+  let { from } = listing;
   const store = await hub.stores.open(profileId);
   const { bucket } = store.access;
   const until = performance.now() + WALK_LIMITS.ms;
@@ -23,12 +24,17 @@ export async function walkBelow(hub: Hub, input: z.infer<typeof walkInput>, sign
   const matching = { objects: 0, bytes: 0 };
   let through: string | null = null;
   const unreadable = noUnreadable();
+  let repeated = 0;
   for (;;) {
     const asked = { bucket, prefix, delimiter: "" as const, startAfter: null, limit: MOST_ROWS, signal };
     const page = await listPage(store.client, { ...asked, from, mayName: true });
     looked.requests++;
     countUnreadable(unreadable, page.unreadable);
     for (const object of page.objects) {
+      if (listing.repeats.isRepeated(object.key)) {
+        repeated++;
+        continue;
+      }
       looked.objects++;
       looked.bytes += object.sizeBytes;
       through = object.key;
@@ -41,5 +47,6 @@ export async function walkBelow(hub: Hub, input: z.infer<typeof walkInput>, sign
     const isFull = objects.length >= WALK_LIMITS.matches || looked.requests >= WALK_LIMITS.requests;
     if (from === null || isFull || performance.now() >= until) break;
   }
-  return { objects, looked, matching, unreadable, through, nextCursor: from === null ? null : sealCursor(of, from) };
+  const nextCursor = sealListing(of, from, listing);
+  return { objects, looked, matching, unreadable, repeated, through, nextCursor };
 }

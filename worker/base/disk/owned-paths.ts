@@ -51,9 +51,9 @@ export const OWNED_PATHS = {
     why: "Bytes that were fetched or made to be verified, rehearsed, compared, copied or loaded, and are not needed any more.",
     fits: matches(/(^|\/)(drills\/[A-Za-z0-9-]+|tidemark-[A-Za-z0-9-]+)(\/|$)/),
   },
-  "metrics-file": {
-    paths: "`<file>.<process>.tidemark-new` beside the file of `--metrics-file`",
-    why: "A new version of the file takes its place.",
+  "fresh-file": {
+    paths: "`<file>.<process>.tidemark-new` beside the file of `--metrics-file`, or of `keygen`",
+    why: "What was written there takes the place of the file, or could not be written whole.",
     fits: matches(/\.\d+\.tidemark-new$/),
   },
   "restore-state": {

@@ -68,28 +68,36 @@ function beginSide<E extends Entry>(about: SideAbout<E>) {
     /** Ends the listing. `findLeft` returns names to leave out, which only the complete list shows. */
     end: (
       rest: Omit<Side<E>, "taken" | "all">,
-      findLeft: (sorted: Rows<E>) => ReadonlySet<string> = () => new Set(),
+      found: { left?: (sorted: Rows<E>) => ReadonlySet<string>; onTwin?: (entry: E) => void } = {},
     ): Side<E> => {
       const sorted = sortRows(all, about);
-      const left = findLeft(sorted);
-      const clean = (rows: Spool<E>) => (rows.hasTwins || left.size > 0 ? once(rows, left) : rows);
-      return {
-        taken: taken === null ? clean(sorted) : clean(sortRows(taken, about)),
-        all: clean(sorted),
-        ...rest,
-      };
+      const left = found.left?.(sorted) ?? new Set<string>();
+      const clean = (rows: Spool<E>, onTwin?: (entry: E) => void) => onceSorted(rows, { left, onTwin });
+      const clear = clean(sorted, found.onTwin);
+      return { taken: taken === null ? clear : clean(sortRows(taken, about)), all: clear, ...rest };
     },
   };
 }
 
-/** Removes the names in `left` and repeated names, of which the last row stays. */
-function once<E extends Entry>(sorted: Rows<E>, left: ReadonlySet<string>): Rows<E> {
+/**
+ * Returns sorted rows without the names in `left` and without repeated names, of which the last row stays. `onTwin` gets
+ * each row that does not stay for that reason.
+ */
+export function onceSorted<E extends Entry>(
+  sorted: Spool<E>,
+  about: { left?: ReadonlySet<string>; onTwin?: ((entry: E) => void) | undefined } = {},
+): Rows<E> {
+  const { left = new Set<string>(), onTwin } = about;
+  if (!sorted.hasTwins && left.size === 0) return sorted;
   const places: number[] = [];
-  let before: string | null = null;
-  for (const [index, { relative }] of numbered(sorted)) {
-    if (left.has(relative)) continue;
-    if (relative === before) places.pop();
-    before = relative;
+  let before: E | null = null;
+  for (const [index, entry] of numbered(sorted)) {
+    if (left.has(entry.relative)) continue;
+    if (before !== null && entry.relative === before.relative) {
+      places.pop();
+      onTwin?.(before);
+    }
+    before = entry;
     places.push(index);
   }
   return pickRows(sorted, places);
@@ -145,7 +153,8 @@ export async function readObjects(
     objects.flatMap((object) =>
       isMark(object, prefix) ? [] : [{ at: "store", relative: object.key.slice(prefix.length), ...object }],
     );
-  const addAll = ({ objects, unreadable }: Pick<ListedPage, "objects" | "unreadable">): ObjectEntry[] => {
+  const addAll = ({ objects, unreadable, repeated }: ListedPage): ObjectEntry[] => {
+    for (const name of repeated) leftOut.add("repeated", name);
     for (const object of objects) {
       if (!isMark(object, prefix)) continue;
       const fault = new Fault("HOSTILE_NAME", { op: "list", subject: object.key, detail: MARK_WITH_CONTENT });
@@ -168,11 +177,16 @@ export async function readObjects(
       onPage: (page) => onTaken(addAll(page)),
     });
   }
-  return side.end({ ...NOTHING, failures, leftOut: leftOut.all }, (sorted) => {
+  const left = (sorted: Rows<ObjectEntry>): ReadonlySet<string> => {
     const marks = hasEmpty ? marksIn(sorted) : new Set<string>();
     for (const name of marks) leftOut.add("folder-mark", prefix + name);
     return marks;
-  });
+  };
+  // The listing itself remembers its newest names only; the sorted list shows every repetition.
+  return side.end(
+    { ...NOTHING, failures, leftOut: leftOut.all },
+    { left, onTwin: ({ key }) => leftOut.add("repeated", key) },
+  );
 }
 
 /** Returns the names of empty objects that mark the folder of other objects: `model0` beside `model0/w.bin`. */

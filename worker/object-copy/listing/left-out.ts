@@ -6,7 +6,15 @@ import { visibleText } from "#protocol/base/visible-text.ts";
  * copy, also with `--json`, has the number of each kind and the first names.
  */
 
-export type LeftOutKind = "linked-folder" | "empty-folder" | "pipe" | "socket" | "device" | "folder-mark" | "grown";
+export type LeftOutKind =
+  | "linked-folder"
+  | "empty-folder"
+  | "pipe"
+  | "socket"
+  | "device"
+  | "folder-mark"
+  | "grown"
+  | "repeated";
 
 export interface LeftOut {
   kind: LeftOutKind;
@@ -47,6 +55,7 @@ const WORDS: Readonly<Record<LeftOutKind, readonly [one: string, many: string]>>
   socket: ["socket", "sockets"],
   device: ["device", "devices"],
   grown: ["end of a log that was written meanwhile", "ends of logs that were written meanwhile"],
+  repeated: ["repetition in the listing", "repetitions in the listing"],
   "folder-mark": ["mark of a folder", "marks of folders"],
 };
 

@@ -2,6 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { quoteEtag } from "#storage/answers/check-range.ts";
 import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/answers/decode-names.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/answers/faults.ts";
+import { createRepeatFinder } from "#storage/answers/repeated-names.ts";
 import { mayBeArchived } from "#storage/answers/storage-class.ts";
 import { locateBucket, type StoreAccess } from "#storage/signing/signing.ts";
 import { presign, type Credential, type CredentialSource, type QueryPairs } from "#storage/signing/sigv4.ts";
@@ -32,6 +33,8 @@ export interface ListedPage {
   folders: string[];
   /** Names that are not valid UTF-8, as the store wrote them; no request can name these objects. */
   unreadable: string[];
+  /** Names that this or an earlier page has already; they are in none of the lists above. */
+  repeated: string[];
 }
 
 interface From {
@@ -45,7 +48,7 @@ interface From {
 const OP = "ListObjectsV2";
 
 /**
- * Yields the pages of a listing. `firstKeys`: keys on the first page; each further page has twice as many, following TCP slow
+ * Yields the pages of a listing, each name once. `firstKeys`: keys on the first page; each further page has twice as many, following TCP slow
  * start of a new connection. `mostPages`: number of pages after which the listing ends, even if there is more.
  * @throws Faults of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED
  */
@@ -84,7 +87,7 @@ export async function* listPages(
     return askRaw(prefix, rest);
   };
   const isThere = async (key: string) => (await askRaw(key, [["max-keys", "1"]])).objects.length > 0;
-  let before: string | null = null;
+  const once = namesOnce();
   for (let asked: ReturnType<typeof askFor> | null = askFor(null); asked !== null;) {
     const page: Awaited<ReturnType<typeof askFor>> = await asked;
     const { next } = page;
@@ -94,15 +97,27 @@ export async function* listPages(
     // Requests the next page before this one is processed, which hides a round trip.
     asked = next === null || seen.size >= mostPages ? null : askFor(next);
     asked?.catch(() => undefined);
-    const { objects, ...rest } = await decodePage(page, { subject, prefix, isThere });
-    // Some stores repeat the last key of a page on the next page.
-    const once: ListedObject[] = [];
-    for (const object of objects) {
-      if (object.key !== before) once.push(object);
-      before = object.key;
-    }
-    yield { objects: once, ...rest };
+    yield once(await decodePage(page, { subject, prefix, isThere }));
   }
+}
+
+/** Makes a function that moves the names that earlier pages, or the page itself, have already to `repeated`. */
+function namesOnce(): (page: Omit<ListedPage, "repeated">) => ListedPage {
+  const finder = createRepeatFinder();
+  return ({ objects, folders, unreadable }) => {
+    const repeated: string[] = [];
+    const isNew = (kind: string, name: string): boolean => {
+      const again = finder.isRepeated(kind + name);
+      if (again) repeated.push(name);
+      return !again;
+    };
+    return {
+      objects: objects.filter(({ key }) => isNew("object ", key)),
+      folders: folders.filter((name) => isNew("folder ", name)),
+      unreadable: unreadable.filter((name) => isNew("unreadable ", name)),
+      repeated,
+    };
+  };
 }
 
 /** Returns all objects under a prefix as one array, for listings that fit into memory. @throws Faults of `listPages` */
@@ -207,7 +222,7 @@ const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ 
 async function decodePage(
   page: RawPage,
   about: { subject: string; prefix: string; isThere: (key: string) => Promise<boolean> },
-): Promise<ListedPage> {
+): Promise<Omit<ListedPage, "repeated">> {
   const { subject, prefix, isThere } = about;
   const { read } = page.isEncoded ? await readerOfNames(namesIn(page), isThere) : PLAIN_NAMES;
   const unreadable: string[] = [];

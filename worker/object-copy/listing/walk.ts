@@ -1,9 +1,9 @@
-import { statSync, type Dirent } from "node:fs";
+import { readlinkSync, statSync, type Dirent } from "node:fs";
 import { opendir, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { Fault } from "#protocol/faults/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { atOnce } from "#worker/base/adaptive-sync-io.ts";
-import { diskFault } from "#worker/base/disk-fault.ts";
+import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { identityOf, type FileIdentity } from "#worker/base/file-identity.ts";
 import { countLeftOut, type LeftOut } from "./left-out.ts";
 
@@ -62,8 +62,9 @@ export async function walkFolder(folder: string, onFile: (file: FoundFile) => vo
   const [unknown, empty] = [new Set<string>(), new Set<string>()];
   const failed = (relative: string, error: unknown) => {
     const subject = join(folder, relative);
-    const fault = diskFault(error, { op: "read", subject, otherwise: "READ_FAILED" });
-    if (relative === "") throw fault;
+    const disk = diskFault(error, { op: "read", subject, otherwise: "READ_FAILED" });
+    if (relative === "") throw disk;
+    const fault = linkFault(subject, error) ?? disk;
     failures.push({ relative, fault });
     unknown.add(relative);
   };
@@ -119,6 +120,20 @@ export async function walkFolder(folder: string, onFile: (file: FoundFile) => vo
   };
   await enter("");
   return { failures, leftOut: leftOut.all, unknown, empty };
+}
+
+/** Returns the Fault of a link that leads nowhere, or in a circle; null for anything else. */
+function linkFault(path: string, cause: unknown): Fault | null {
+  const code = codeOf(cause);
+  if (code !== "ENOENT" && code !== "ELOOP") return null;
+  try {
+    const to = readlinkSync(path);
+    const detail = code === "ELOOP" ? "it is a link that leads in a circle" : `it is a link to ${to}, where nothing is`;
+    return new Fault("READ_FAILED", { op: "read", subject: path, detail, cause });
+  } catch {
+    // It was no link, or was removed meanwhile.
+    return null;
+  }
 }
 
 /** Returns the sort key of an entry: a folder sorts with a trailing `/`, as the paths of its files do. */

@@ -36,6 +36,15 @@ describe("the hub's command line", () => {
     }
   });
 
+  it("names a bucket key with quotes of an env file, without the key", async () => {
+    const place = ["--provider", "other", "--endpoint", "http://127.0.0.1:9", "--bucket", "training", "--name", "b"];
+    const variables = { AWS_ACCESS_KEY_ID: "AKIA", AWS_SECRET_ACCESS_KEY: '"key of a bucket' };
+    const line = ["rebuild", ...place, "--data", test.folder];
+    await expect(runHubCommand(readCommand(line), { ...around, variables })).rejects.toMatchObject({
+      context: { subject: "AWS_SECRET_ACCESS_KEY", detail: expect.stringContaining("nothing closes") as string },
+    });
+  });
+
   it.each([
     [["backupp"], "there are backup, restore"],
     [["backup", "--tp", "x"], "--tp"],

@@ -1,4 +1,5 @@
 import { resolve } from "node:path";
+import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { credentialDraft, profileDraft } from "#protocol/wire/requests.ts";
 import type { HistoryFound, JanitorReport } from "#protocol/wire/upkeep.ts";
@@ -135,6 +136,11 @@ function wishOf({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
     });
   }
   const { variables } = around;
+  for (const name of ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"]) {
+    const found = remainsOfEnvFile(variables[name] ?? "", { name, kind: "key" });
+    if (found !== null)
+      throw new Fault("BAD_INPUT", { op: "usage", subject: name, detail: `its value ${found}; take that out` });
+  }
   const credential = credentialDraft.safeParse({
     accessKeyId: variables["AWS_ACCESS_KEY_ID"] ?? "",
     secretAccessKey: variables["AWS_SECRET_ACCESS_KEY"] ?? "",
