@@ -43,6 +43,9 @@ const streams: Streams = {
   get columns() {
     return process.stderr.columns ?? 0;
   },
+  get rows() {
+    return process.stderr.rows ?? 0;
+  },
 };
 
 /**

@@ -23,7 +23,7 @@ it.each([
   const chunks: Buffer[] = [];
   const limits = { ...INSPECTOR_LIMITS, computeMs: what === "loop" ? 200 : 30_000, memoryMiB: 48 };
   const thread = new URL("../../../storage/testing/hostile-thread.ts", import.meta.url);
-  const streams = { out: () => undefined, talk: () => undefined, isTty: false, columns: 0 };
+  const streams = { out: () => undefined, talk: () => undefined, isTty: false, columns: 0, rows: 0 };
   const verb = {
     config: resolveConfig({ command: "inspect", flags: new Map(), env: {} }),
     operands: [path],
