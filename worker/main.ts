@@ -4,6 +4,7 @@ import { sentenceOf, toFault, Fault } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
+import { mayNameRun } from "./command-line/address.ts";
 import { parseCommandLine, type Invocation } from "./command-line/cli.ts";
 import {
   type Config,
@@ -41,6 +42,9 @@ const streams: Streams = {
   },
   get columns() {
     return process.stderr.columns ?? 0;
+  },
+  get rows() {
+    return process.stderr.rows ?? 0;
   },
 };
 
@@ -202,7 +206,7 @@ const VERBS = {
   check: async () => (await import("./commands/check.ts")).check,
   ls: async () => (await import("./commands/ls.ts")).list,
   cat: async () => (await import("./commands/cat.ts")).cat,
-  inspect: async () => (await import("./commands/inspect.ts")).inspect,
+  inspect: async () => (await import("./commands/inspect/inspect.ts")).inspect,
   rm: async () => (await import("./commands/rm.ts")).remove,
   presign: async () => (await import("./commands/presign.ts")).presignPlace,
   probe: async () => (await import("./commands/probe.ts")).probe,
@@ -240,13 +244,16 @@ function timesOf(command: CommandName, config: Config): { workMs: number; graceM
 }
 
 /** Tells whether a command names its store by --to and not by operands. */
-const isStandalone = (command: CommandName): boolean => [...STANDALONE, ...READS_BUCKET].some((one) => one === command);
+function isStandalone({ command, operands }: Invocation, config: Config): boolean {
+  if (command === "inspect") return config.text("to") !== null && operands.slice(0, 1).some(mayNameRun);
+  return [...STANDALONE, ...READS_BUCKET].some((one) => one === command);
+}
 
 /** Resolves the settings, including those of an AWS profile or rclone remote that the command names. @throws Fault BAD_INPUT */
 function resolveStore(invocation: Invocation): { config: Config; operands: readonly string[] } {
   const { command, operands, flags } = invocation;
   const plain = resolveConfig({ env: process.env, ...invocation });
-  if (isStandalone(command)) {
+  if (isStandalone(invocation, plain)) {
     const named = nameStandaloneStore(plain, command);
     if (named === null) return { config: plain, operands };
     const { to, layers, keysFrom } = named;

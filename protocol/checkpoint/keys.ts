@@ -77,15 +77,21 @@ export const findingKey = (prefix: string, at: { run: RunName; checkpointId: str
  * @throws Fault NOT_THIS_NODES when the key is not a data key under this prefix.
  */
 export function parseDataKey(prefix: string, key: string): DataKey {
-  const refuse = () => new Fault("NOT_THIS_NODES", { op: "sign", subject: key });
+  const found = dataKeyOrNull(prefix, key);
+  if (found === null) throw new Fault("NOT_THIS_NODES", { op: "sign", subject: key });
+  return found;
+}
+
+/** Returns the parts of a data key; null when the key is not a data key under this prefix. */
+export function dataKeyOrNull(prefix: string, key: string): DataKey | null {
   const folder = prefix + OWN_FOLDERS.data;
-  if (!key.startsWith(folder)) throw refuse();
+  if (!key.startsWith(folder)) return null;
   const match = /^([^/]+)\/e(\d{6})\/([^/]+)\/(.+)$/s.exec(key.slice(folder.length));
-  if (match === null) throw refuse();
+  if (match === null) return null;
   const run = runName.safeParse(match[1]);
   const attempt = attemptId.safeParse(match[3]);
   const path = filePath.safeParse(match[4]);
-  if (!run.success || !attempt.success || !path.success) throw refuse();
+  if (!run.success || !attempt.success || !path.success) return null;
   return { run: run.data, epoch: Number(match[2]), attempt: attempt.data, path: path.data };
 }
 

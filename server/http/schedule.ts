@@ -5,6 +5,7 @@ import { promisify } from "node:util";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { emit, recordEvent } from "../core/events/record-event.ts";
 import type { Hub } from "../core/api/hub.ts";
+import { keepMarks } from "../core/profiles/keep-marks.ts";
 import { assignCopies } from "../features/replicas/assign-copies.ts";
 import { payAllWords } from "../core/retention/write-retention-records.ts";
 import { applyPolicies } from "../features/retention/apply-policy.ts";
@@ -17,7 +18,7 @@ import { nextBackupAt } from "../features/maintenance/status.ts";
 
 /**
  * Runs the hub's maintenance by the clock: reads its buckets after a restore, takes backups, looks for leftovers, applies
- * retention policies, empties the trash, assigns copies, and writes retention records and findings to buckets. These jobs run
+ * retention policies, empties the trash, assigns copies, marks prefixes, and writes retention records and findings to buckets. These jobs run
  * beside the tick of the fleet, because each may take minutes. A separate process makes the backup: copying the database would
  * block this one.
  */
@@ -26,6 +27,7 @@ const LONGEST_BEAT_MS = 60_000;
 const AFTER_FAILURE_MS = 600_000;
 const READ_AGAIN_MS = 15_000;
 const HOMES_AGAIN_MS = 30_000;
+const MARKS_AGAIN_MS = 600_000;
 const MAIN = join(import.meta.dirname, "../features/maintenance/command-line/main.ts");
 /** A stopping hub waits at most this long for maintenance. */
 const LAST_CALL_MS = 1_500;
@@ -144,12 +146,27 @@ export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
   };
   const timer = setInterval(beat, Math.min(READ_AGAIN_MS, Math.max(500, shortest / 2)));
   beat();
+  const ending = new AbortController();
+  const marking = markPlaces(hub, AbortSignal.any([hub.closing, ending.signal]));
   return {
     stop: async () => {
       stopped = true;
+      ending.abort();
       clearInterval(timer);
       // The next hub continues interrupted jobs.
-      await Promise.race([Promise.all(running.values()), sleep(LAST_CALL_MS, null, { ref: false })]);
+      const ended = Promise.all([...running.values(), marking]);
+      await Promise.race([ended, sleep(LAST_CALL_MS, null, { ref: false })]);
     },
   };
+}
+
+/** Marks the places of all profiles: at the start, after each saved profile, and from time to time. No faults. */
+async function markPlaces(hub: Hub, until: AbortSignal): Promise<void> {
+  const { live } = hub;
+  const refused = new Set<string>();
+  while (!until.aborted) {
+    const saves = live.profileSaves;
+    await keepMarks(hub, refused).catch((error: unknown) => hub.log.error({ error }, "the upkeep failed: marks"));
+    if (live.profileSaves === saves) await live.profilesSaved.wait({ timeoutMs: MARKS_AGAIN_MS, abort: until });
+  }
 }

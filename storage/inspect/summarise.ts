@@ -1,7 +1,16 @@
-import type { DtypeShare, TensorFacts, TensorTree } from "#protocol/checkpoint/inspect.ts";
+import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type {
+  CheckpointInspection,
+  DtypeShare,
+  FileFormat,
+  FileSummary,
+  TensorFacts,
+  TensorTree,
+} from "#protocol/checkpoint/inspect.ts";
 import { visibleStart } from "#protocol/base/visible-text.ts";
+import type { InspectedFile } from "./compare-checkpoints.ts";
 
-/** Totals over tensors: by dtype, and by name prefix. Pure. */
+/** Totals over tensors, by dtype and by name prefix, and over the files of a checkpoint. Pure. */
 
 const MOST_CHILDREN = 256;
 const MOST_DEPTH = 4;
@@ -79,3 +88,70 @@ const partsOf = (name: string): string[] =>
     .map((part) => visibleStart(part, 64));
 
 const plain = ({ below, ...node }: Node): TensorTree => ({ ...node, children: [...below.values()].map(plain) });
+
+const MOST_TENSORS = 200_000;
+const MOST_WARNINGS = 50;
+
+/** Summarizes the inspected files of a checkpoint: its tensors together, and each file without them. */
+export function summariseCheckpoint(
+  { checkpointId, manifest }: { checkpointId: string; manifest: StoredManifest },
+  { files, omitted }: { files: readonly InspectedFile[]; omitted: number },
+): CheckpointInspection {
+  const paths = new Set<string>(manifest.files.map(({ path }) => path));
+  const tensors = files.flatMap(({ found }) => found?.tensors ?? []);
+  const warnings = files.flatMap((one) => missingNames(one, paths));
+  if (tensors.length > MOST_TENSORS)
+    warnings.push(`the sums are of the first ${MOST_TENSORS} of its ${tensors.length} tensors`);
+  const frameworks = files.map(({ found }) => found?.framework ?? null).filter((name) => name !== null);
+  return {
+    checkpointId,
+    framework: manifest.framework ?? frameworks[0] ?? null,
+    ...sumUp(tensors.slice(0, MOST_TENSORS)),
+    curve: files.find(({ found }) => found?.curve !== null && found !== null)?.found?.curve ?? null,
+    files: files.map(summaryOf),
+    filesOmitted: omitted,
+    warnings: warnings.slice(0, MOST_WARNINGS),
+  };
+}
+
+const NAMING: ReadonlySet<FileFormat> = new Set(["safetensors-index", "torch-dcp", "orbax"]);
+
+/** Returns a warning for each file that an index or a `.metadata` names and that the checkpoint lacks. */
+function missingNames({ file, found }: InspectedFile, paths: ReadonlySet<string>): string[] {
+  if (found === null || !NAMING.has(found.format)) return [];
+  const folder = file.path.slice(0, file.path.lastIndexOf("/") + 1);
+  return found.names
+    .filter((name) => !paths.has(folder + name))
+    .map((name) => `${visibleStart(file.path, 200)} names ${visibleStart(name, 200)}, which is not in the checkpoint`);
+}
+
+function summaryOf({ file, found, fault }: InspectedFile): FileSummary {
+  if (found === null) {
+    return {
+      path: file.path,
+      format: "binary",
+      sizeBytes: file.sizeBytes,
+      readBytes: 0,
+      reads: 0,
+      parameters: 0,
+      weights: 0,
+      tensorBytes: 0,
+      tensors: 0,
+      dtypes: [],
+      metadata: [],
+      names: [],
+      curve: null,
+      framework: null,
+      warnings: [],
+      fault: fault?.toData() ?? null,
+    };
+  }
+  const { tensors, tree: _tree, preview: _preview, tensorsOmitted: _omitted, ...rest } = found;
+  return {
+    ...rest,
+    tensors: tensors.length,
+    names: found.names.slice(0, 100),
+    metadata: found.metadata.slice(0, 50),
+    curve: null,
+  };
+}

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { basename } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
 
@@ -15,6 +16,10 @@ export function parseAddress(text: string): Address {
   if (bucket === undefined) throw refuse("the bucket is missing: s3://bucket/key");
   return { kind: "store", bucket, key: match?.[2] ?? "" };
 }
+
+/** Returns whether an operand may name a run (`llama`, `llama@500`): it is no address and no file of this machine. */
+export const mayNameRun = (text: string): boolean =>
+  !/^[a-z][a-z0-9+.-]+:/i.test(text) && statSync(text, { throwIfNoEntry: false })?.isFile() !== true;
 
 /** Returns the key for one local file: `s3://b/dir/` keeps the file's name, `s3://b/key` renames it. */
 export const keyForFile = (to: { key: string }, path: string): string =>

@@ -320,7 +320,7 @@ export function shownValue(setting: Setting): string {
   return (setting.values[0] ?? "").length > 12 ? `${(setting.values[0] ?? "").slice(0, 3)}...` : "***";
 }
 
-/** Returns the form of the output: JSON lines (`json`), or text without redrawing (`plain`). */
+/** Returns the form of the output: JSON lines (`json`), or text without redrawing (`plain`). No output has colors: NO_COLOR changes nothing. */
 export function terminalWishes(
   env: Environment,
   flags: ReadonlyMap<FlagName, string[]>,
@@ -328,7 +328,7 @@ export function terminalWishes(
   const isSet = (name: string) => env[name] !== undefined && env[name] !== "";
   return {
     json: isOn(flags.get("json")?.[0] ?? env[envName("json")] ?? ""),
-    plain: isSet("NO_COLOR") || isSet("CI") || env["TERM"] === "dumb",
+    plain: isSet("CI") || env["TERM"] === "dumb",
   };
 }
 

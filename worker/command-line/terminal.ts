@@ -9,8 +9,11 @@ export interface Terminal {
   readonly isLive: boolean;
   /** Writes a milestone. */
   say(text: string, facts: { type: string } & Record<string, unknown>): void;
-  /** Draws the current progress in place of the last one. `lines` and `facts` are called only when their result is shown. */
-  draw(lines: () => readonly string[], facts: () => { type: string } & Record<string, unknown>): void;
+  /**
+   * Draws the current progress in place of the last one. `lines` and `facts` are called only when their result is shown; `columns`: the
+   * width of the terminal, 0 when unknown. What is wider is cut off, and what is higher than the terminal is counted.
+   */
+  draw(lines: (columns: number) => readonly string[], facts: () => { type: string } & Record<string, unknown>): void;
   /** Writes the result of the command. */
   result(text: string, facts: Record<string, unknown>): void;
   /** Removes the progress block. */
@@ -22,6 +25,8 @@ export interface Streams {
   talk(text: string): void;
   isTty: boolean;
   columns: number;
+  /** 0: unknown. */
+  rows: number;
 }
 
 const REDRAW_MS = 100;
@@ -33,12 +38,16 @@ export function createTerminal(
 ): Terminal {
   const now = wishes.now ?? (() => performance.now());
   const isLive = streams.isTty && !wishes.json && !wishes.plain;
-  let drawn = 0;
+  /** Lengths of the lines on the screen. */
+  let drawn: number[] = [];
   let drawnAt = -Infinity;
 
   const erase = () => {
-    if (drawn > 0) streams.talk(`\u001b[${drawn}A\u001b[0J`);
-    drawn = 0;
+    const { columns } = streams;
+    // A terminal that became narrower has broken lines that were drawn before.
+    const height = drawn.reduce((sum, length) => sum + (columns > 1 ? Math.max(1, Math.ceil(length / columns)) : 1), 0);
+    if (height > 0) streams.talk(`\u001b[${height}A\u001b[0J`);
+    drawn = [];
   };
   const object = (facts: Record<string, unknown>) => streams.out(`${visibleJson(facts)}\n`);
   return {
@@ -60,9 +69,10 @@ export function createTerminal(
         return;
       }
       erase();
-      const present = lines();
-      streams.talk(present.map((line) => `${clip(visibleText(line), streams.columns)}\n`).join(""));
-      drawn = present.length;
+      const { columns, rows } = streams;
+      const present = fit(lines(columns), rows).map((line) => clip(visibleText(line), columns));
+      streams.talk(present.map((line) => `${line}\n`).join(""));
+      drawn = present.map(({ length }) => length);
     },
     result: (text, facts) => {
       erase();
@@ -78,3 +88,10 @@ export const visibleJson = (facts: Record<string, unknown>): string => visibleTe
 
 const clip = (line: string, columns: number): string =>
   columns > 1 && line.length >= columns ? `${line.slice(0, columns - 2)}…` : line;
+
+/** Keeps as many lines as the terminal has rows: the cursor cannot be moved above its first row to erase more. */
+function fit(lines: readonly string[], rows: number): readonly string[] {
+  const most = rows - 1;
+  if (rows < 3 || lines.length <= most) return lines;
+  return [...lines.slice(0, most - 1), `… ${lines.length - most + 1} more lines; the terminal is too low for them`];
+}

@@ -1,15 +1,14 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FileChange, PlacesCompared, TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
-import { isSealed, openManifest } from "#storage/encryption/open-manifest.ts";
 import { compareSides, type ComparedSide } from "#storage/inspect/compare-checkpoints.ts";
 import { createInspector, type Inspector } from "#storage/inspect/inspector.ts";
 import { EXIT, shownName, usage, type Verb } from "../command-line/verb.ts";
 import { readRunToRestore } from "../local-api/read-run-at-step.ts";
-import { chooseWanted, choosingFrom } from "../standalone/choose-checkpoint.ts";
-import { inspectStored } from "../restore/inspect-stored.ts";
-import { keyOfCheckpoint, readKeyFile, type KeyFile } from "../standalone/key-file.ts";
-import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
+import { sideOfStored } from "../restore/inspect-stored.ts";
+import { readKeyFile } from "../standalone/key-file.ts";
+import { openBucket, readTo } from "../standalone/open-standalone.ts";
+import { openStored, type Looking } from "./inspect/open-stored.ts";
 
 const SHOWN = "tidemark compare RUN[@STEP] RUN[@STEP] --to s3://bucket/prefix";
 
@@ -55,30 +54,13 @@ export async function compareStored(
 
 const named = ({ run, step, checkpointId }: Side) => ({ run, step, checkpointId });
 
-interface Looking {
-  opened: OpenBucket;
-  keyFile: KeyFile | null;
-  inspector: Inspector;
-  signal: AbortSignal;
-}
-
 async function openSide(
-  { opened, keyFile, inspector, signal }: Looking,
+  looking: Looking & { inspector: Inspector },
   wish: ReturnType<typeof readRunToRestore>,
 ): Promise<Side> {
-  const { engine, records } = opened;
-  const { run, step } = wish;
-  const chosen = await chooseWanted(choosingFrom(records, await records.read(run)), wish);
-  if (chosen === null) {
-    const detail =
-      step === undefined ? "it has no complete checkpoint" : `it has no complete checkpoint of step ${step}`;
-    throw new Fault("NOT_FOUND", { op: "compare", subject: run, detail });
-  }
-  const stored = chosen.manifest;
-  const key = isSealed(stored) ? keyOfCheckpoint(keyFile, stored) : null;
-  const manifest = key !== null && isSealed(stored) ? openManifest(stored, key) : stored;
-  const side = await inspectStored(inspector, { engine, manifest, key }, signal);
-  return { ...side, run, step: chosen.listed.step, checkpointId: chosen.listed.checkpointId };
+  const { listed, ...checkpoint } = await openStored({ ...looking, op: "compare" }, wish);
+  const side = await sideOfStored(looking.inspector, checkpoint, looking.signal);
+  return { ...side, run: wish.run, step: listed.step, checkpointId: listed.checkpointId };
 }
 
 function isSame(compared: PlacesCompared): boolean {

@@ -31,6 +31,7 @@ async function show(topic: CommandName | null, env: Record<string, string> = {},
     talk: (text: string) => (talk += text),
     isTty: false,
     columns: 0,
+    rows: 0,
   };
   const terminal = createTerminal(streams, { plain: true, json });
   const code = await showSettings({ topic, env: { TIDEMARK_STATE: state, ...env }, home: null, terminal });

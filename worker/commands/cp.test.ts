@@ -57,6 +57,7 @@ async function cp(
     talk: (text: string) => void rest.talk?.push(text),
     isTty: false,
     columns: 0,
+    rows: 0,
   };
   await copy({
     config: resolveConfig({ command: "cp", flags: given, env }),

@@ -19,7 +19,7 @@ const configOf = (args: readonly string[], env = {}) => resolveConfig({ ...parse
 
 async function limit(...args: string[]): Promise<string> {
   let said = "";
-  const streams = { out: (text: string) => (said += text), talk: () => undefined, isTty: false, columns: 0 };
+  const streams = { out: (text: string) => (said += text), talk: () => undefined, isTty: false, columns: 0, rows: 0 };
   const terminal = createTerminal(streams, { plain: true, json: args.includes("--json") });
   const config = configOf(["limit", "--state", state, ...args]);
   expect(await setLimitsOfMachine({ config, terminal, home: null })).toBe(0);

@@ -62,7 +62,13 @@ test("what waits, what fails, and more than eight are said; what has ended is no
 
 test("the status is printed again until the signal fires, and the end of the worker is a fault", async () => {
   const printed: string[] = [];
-  const streams = { out: (text: string) => void printed.push(text), talk: () => undefined, isTty: false, columns: 80 };
+  const streams = {
+    out: (text: string) => void printed.push(text),
+    talk: () => undefined,
+    isTty: false,
+    columns: 80,
+    rows: 0,
+  };
   let now = 0;
   const terminal = createTerminal(streams, { json: true, plain: false, now: () => (now += 1_000) });
   const stop = new AbortController();
@@ -77,4 +83,18 @@ test("the status is printed again until the signal fires, and the end of the wor
   await expect(watchStatus(terminal, { read: gone, signal: new AbortController().signal })).rejects.toMatchObject({
     code: "NO_WORKER",
   });
+});
+
+test("on a narrow terminal lines are broken between words, so that the rate and the time left are seen", () => {
+  const lines = pageOf(statusOf([upload()]), 60);
+  expect(lines.every((line) => line.length < 60)).toBe(true);
+  const at = lines.findIndex((line) => line.includes("25 %"));
+  expect(lines[at]).toBe(`${"█".repeat(8)}${"░".repeat(24)}  25 %`);
+  expect(
+    lines
+      .slice(at + 1, at + 3)
+      .join(" ")
+      .replaceAll(/ +/g, " "),
+  ).toBe(" upload llama step 500, 238 MiB of 954 MiB, 10.0 MB/s, about 75 s left");
+  expect(pageOf(statusOf([upload()]), 24).every((line) => line.length < 24)).toBe(true);
 });

@@ -10,6 +10,11 @@ import { sentencesOf } from "./status-sentences.ts";
 const EVERY_MS = 1_000;
 const WIDTH = 32;
 const MOST_TRANSFERS = 8;
+/** From so many columns on a bar and what is said of it fit into one line. */
+const WIDE = 120;
+/** On fewer columns lines are cut. */
+const NARROWEST = 20;
+const INDENT = "  ";
 
 /**
  * Draws the status of the worker every second until `signal` fires; with `--json` prints one object a second.
@@ -22,23 +27,26 @@ export async function watchStatus(
   while (!signal.aborted) {
     const status = await read();
     terminal.draw(
-      () => pageOf(status),
+      (columns) => pageOf(status, columns),
       () => ({ type: "status", running: true, ...status }),
     );
     await systemClock.sleep(EVERY_MS, signal).catch(() => undefined);
   }
 }
 
-/** Returns the lines of the live page: the sentences of `status`, and a line with a bar for each transfer. */
-export function pageOf(status: LocalStatus): string[] {
+/**
+ * Returns the lines of the live page: the sentences of `status`, and a line with a bar for each transfer. `columns`: the width of the
+ * terminal, 0 when unknown. On a narrow one lines are broken between words, because each of them ends with what matters most.
+ */
+export function pageOf(status: LocalStatus, columns = 0): string[] {
   const moving = status.transfers.filter(({ state }) => state === "running" || state === "waiting");
   const more = moving.length - MOST_TRANSFERS;
   return [
     ...sentencesOf(status),
-    ...moving.slice(0, MOST_TRANSFERS).flatMap(linesOf),
+    ...moving.slice(0, MOST_TRANSFERS).flatMap((one) => linesOf(one, columns)),
     ...(more > 0 ? [`and ${formatCount(more)} more transfers`] : []),
     "Ctrl-C ends this page; the worker goes on.",
-  ];
+  ].flatMap((line) => broken(line, columns));
 }
 
 const WORDS: Readonly<Record<TransferProgress["direction"], string>> = {
@@ -49,10 +57,28 @@ const WORDS: Readonly<Record<TransferProgress["direction"], string>> = {
   copy: "copy",
 };
 
-function linesOf({ direction, run, step, state, bytesDone, bytesTotal, ...rest }: TransferProgress): string[] {
+/** Breaks a line between words, with an indent; the terminal shows a column less than it has. */
+function broken(line: string, columns: number): string[] {
+  const width = columns - 1;
+  if (columns < NARROWEST || line.length <= width) return [line];
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > width) {
+    const space = rest.lastIndexOf(" ", width);
+    const end = space > INDENT.length ? space : width;
+    lines.push(rest.slice(0, end));
+    rest = `${INDENT}${rest.slice(end).trimStart()}`;
+  }
+  return [...lines, rest];
+}
+
+function linesOf(transfer: TransferProgress, columns: number): string[] {
+  const { direction, run, step, state, bytesDone, bytesTotal, ...rest } = transfer;
   const share = bytesTotal === 0 ? 1 : Math.min(1, bytesDone / bytesTotal);
-  const done = Math.floor(share * WIDTH);
-  const bar = `${"█".repeat(done)}${"░".repeat(WIDTH - done)}`;
+  const isNarrow = columns >= NARROWEST && columns < WIDE;
+  const width = isNarrow ? Math.min(WIDTH, columns - 9) : WIDTH;
+  const done = Math.floor(share * width);
+  const bar = `${"█".repeat(done)}${"░".repeat(width - done)}`;
   const parts = [
     `${WORDS[direction]} ${shownName(run)} step ${formatCount(step)}`,
     `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)}`,
@@ -64,5 +90,6 @@ function linesOf({ direction, run, step, state, bytesDone, bytesTotal, ...rest }
     const eta = bytesPerSecond > 0 ? formatEta(((bytesTotal - bytesDone) / bytesPerSecond) * 1000) : null;
     parts.push(formatRate(bytesPerSecond, "bytes"), ...(eta === null ? [] : [eta]));
   }
-  return [`${bar} ${String(Math.floor(share * 100)).padStart(3)} %  ${parts.join(", ")}`];
+  const gauge = `${bar} ${String(Math.floor(share * 100)).padStart(3)} %`;
+  return isNarrow ? [gauge, `${INDENT}${parts.join(", ")}`] : [`${gauge}  ${parts.join(", ")}`];
 }

@@ -2,6 +2,7 @@ import { createTRPCClient, httpLink, httpSubscriptionLink, splitLink, TRPCClient
 import { EventSource } from "eventsource";
 import { faultData } from "#protocol/faults/fault-data.ts";
 import { Fault, faultFrom, isFault } from "#protocol/faults/fault.ts";
+import type { RunName } from "#protocol/base/names.ts";
 import { FAULTS, type FaultCode } from "#protocol/faults/fault-table.ts";
 import { networkFetch } from "#storage/network/fetch.ts";
 import type { HubRouter } from "#server/router.ts";
@@ -23,6 +24,11 @@ export interface Hub {
   describe(): string;
   /** Lists other nodes that write below the same prefix without a hub, as they were found last. None with a hub, which knows them. */
   otherWriters(): readonly { run: string; node: string }[];
+  /**
+   * Without a hub: announces a restore to the other nodes, so that none deletes the checkpoint, until the returned function is
+   * called. A hub knows its restores. @throws Fault NOT_FOUND when the checkpoint is being deleted, those of the store
+   */
+  readonly announceRestore?: (about: { run: RunName; checkpointId: string }) => Promise<() => Promise<void>>;
 }
 
 type Work<T> = (client: HubClient, signal: AbortSignal) => Promise<T>;

@@ -10,7 +10,7 @@ import type { Engine } from "../transfer/engine.ts";
 import { createPatience } from "../transfer/store-session/retry.ts";
 
 /** A checkpoint of a bucket that can be looked into. */
-interface ReadableCheckpoint {
+export interface ReadableCheckpoint {
   engine: Engine;
   manifest: StoredManifest;
   /** Null: it is not encrypted. */
@@ -18,23 +18,40 @@ interface ReadableCheckpoint {
 }
 
 /** Reads what describes the tensors of a checkpoint, as one side of a comparison. Faults: CANCELLED. */
-export async function inspectStored(
+export async function sideOfStored(
+  inspector: Inspector,
+  checkpoint: ReadableCheckpoint,
+  signal: AbortSignal,
+): Promise<ComparedSide> {
+  const { files } = checkpoint.manifest;
+  return sideOf(await inspectEach(files, inspectorOf(inspector, checkpoint, signal), signal), files);
+}
+
+/** Inspects the files of a checkpoint, as many as fit into one answer. Faults: CANCELLED. */
+export const inspectStored = (
+  inspector: Inspector,
+  checkpoint: ReadableCheckpoint,
+  signal: AbortSignal,
+): ReturnType<typeof inspectEach> =>
+  inspectEach(checkpoint.manifest.files, inspectorOf(inspector, checkpoint, signal), signal);
+
+/** Returns what inspects one file of a checkpoint by reading what describes it. Faults: those of a read, CANCELLED. */
+export function inspectorOf(
   inspector: Inspector,
   { engine, manifest, key }: ReadableCheckpoint,
   signal: AbortSignal,
-): Promise<ComparedSide> {
+): (file: StoredFile) => Promise<FileInspection> {
   const { files } = manifest;
   const watch: ReadWatch = { signal, patience: createPatience(engine.retrier.clock), onRetry: () => undefined };
   const open = (file: StoredFile): Promise<ByteSource> =>
     openFile(engine, key === null ? { file } : { file, fileKey: fileKeyOf(key, file.path) }, watch);
-  const inspect = async (file: StoredFile): Promise<FileInspection> => {
+  return async (file) => {
     const folder = file.path.slice(0, file.path.lastIndexOf("/") + 1);
     return inspector.inspect(file.path, await open(file), async (relative) => {
       const beside = files.find(({ path }) => path === folder + relative);
       return beside === undefined ? null : open(beside);
     });
   };
-  return sideOf(await inspectEach(files, inspect, signal), files);
 }
 
 /** A compressed file can only be read as a whole; it is small, because only packs hold such files. */

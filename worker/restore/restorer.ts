@@ -123,8 +123,13 @@ export function createRestorer(parts: RestorerParts): Restorer {
         },
         ...(mayPlace === undefined || isOwn(command) ? {} : { mayPlace }),
       };
-      if (parts.copies === undefined) await restore(engine, job);
-      else read.set(command.id, await restoreFromCopies(engine, parts.copies, job));
+      const leave = await hub.announceRestore?.(command);
+      try {
+        if (parts.copies === undefined) await restore(engine, job);
+        else read.set(command.id, await restoreFromCopies(engine, parts.copies, job));
+      } finally {
+        await leave?.();
+      }
       return leftOut.length === 0 ? null : leftOutFault(leftOut);
     },
     clear: ({ command }) => clearRestore({ command, journals, replaced }),

@@ -11,7 +11,7 @@ import { createBucket, PREFIX, RUN, storeCheckpoint, storeRecord } from "../test
 function startNode(bucket: ReturnType<typeof createBucket>, name: string, isConditional = true) {
   const { calls } = bucket;
   const node = { id: `node-of-${name}`, name: nodeName.parse(name) };
-  const claims = createRunClaims({ calls, prefix: PREFIX, node, isConditional });
+  const claims = createRunClaims({ calls, prefix: PREFIX, node, isConditional, hubMark: { seen: null } });
   const records = createRunRecords(calls, PREFIX);
   const choose = async (damaged: ReadonlySet<string> = new Set()) => ({
     records,

@@ -6,6 +6,7 @@ import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
 import type { NodeName, RunName } from "#protocol/base/names.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 import { doubtfulAfter, foundOf, newestOf, newestOfStep, type Choosing, type Chosen } from "./choose-checkpoint.ts";
+import type { HubMarkWatch } from "./hub-mark.ts";
 import { takeLease, type Lease, type LeaseParts } from "./writer-lease.ts";
 
 /** The runs that this node writes, with the lease of each. */
@@ -14,11 +15,11 @@ export interface RunClaims {
   leases: Map<RunName, { lease: Lease; epoch: number | null }>;
   /** Runs `work` when nothing else claims the run. */
   inTurn<T>(run: RunName, work: () => Promise<T>): Promise<T>;
-  /** @throws Fault EPOCH_OVER when another node was seen to write the run */
+  /** @throws Fault EPOCH_OVER when another node was seen to write the run, PREFIX_OF_HUB when a hub was seen to keep the prefix */
   requireWriter(run: RunName, epoch: number): void;
   /**
    * Renews the lease of a run where that was last done more than `olderMs` ago, and so finds out whether somebody has taken it.
-   * @throws Fault EPOCH_OVER, those of the store
+   * @throws Fault EPOCH_OVER, PREFIX_OF_HUB, those of the store
    */
   confirm(run: RunName, epoch: number, olderMs: number): Promise<void>;
   /** Renews all leases. Those that another writer has taken are known as lost afterwards. No faults. */
@@ -34,10 +35,12 @@ export function createRunClaims(parts: {
   prefix: string;
   node: { id: string; name: NodeName };
   isConditional: boolean;
+  hubMark: Pick<HubMarkWatch, "seen">;
 }): RunClaims {
   const leases: RunClaims["leases"] = new Map();
   const turns = new Map<RunName, Promise<unknown>>();
   const requireWriter = (run: RunName, epoch: number) => {
+    if (parts.hubMark.seen !== null) throw parts.hubMark.seen;
     const held = leases.get(run);
     if (held?.lease.lost != null) throw held.lease.lost;
     if (held !== undefined && held.epoch === epoch) return;

@@ -6,6 +6,7 @@ import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { systemClock } from "../base/clock.ts";
 import { keptVersionsClause } from "../object-copy/requests/bucket-versions.ts";
+import { removeOrphans } from "./remove-orphans.ts";
 import { keepRun, type KeepParts, type KeptRun } from "./keep-run.ts";
 
 /** Applies `--keep` after commits, in the background, one run at a time. */
@@ -43,6 +44,7 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
   const due = new Map<RunName, number>();
   /** Set by the first deletion, which alone says it in words. */
   let keepsVersions: Promise<KeepsVersions> | null = null;
+  const clearedOrphans = new Map<RunName, number>();
   let current: Promise<void> | null = null;
   let isOver = false;
 
@@ -92,6 +94,7 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
           const sentence = `--keep removes nothing of ${run} yet: none of its checkpoints has the metric ${metric}.`;
           parts.say(sentence, { type: "note", sentence });
         }
+        await clearOrphans(keeping, run);
       } catch (error) {
         const fault = toFault(error, { op: "--keep" }).toData();
         // The next commit tries again, and a run that another node took over is not ours to clear.
@@ -99,6 +102,18 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
           parts.say(`--keep was not applied to ${run}: ${sentenceOf(fault)}`, { type: "trouble", fault });
       }
     }
+  };
+
+  /** Once a day: what no manifest names has to lie for a day before it is deleted. */
+  const clearOrphans = async (keeping: Parameters<typeof removeOrphans>[0], run: RunName) => {
+    const clearedAt = clearedOrphans.get(run);
+    if (clearedAt !== undefined && performance.now() - clearedAt < DAY_MS) return;
+    clearedOrphans.set(run, performance.now());
+    const { count, bytes } = await removeOrphans(keeping, run);
+    if (count === 0) return;
+    const objects = count === 1 ? "1 object" : `${formatCount(count)} objects`;
+    const sentence = `Deleted ${objects} of uploads of ${run} that were never finished, by --keep: ${formatBytes(bytes)}.`;
+    parts.say(sentence, { type: "orphans-deleted", run, count, bytes });
   };
 
   return {

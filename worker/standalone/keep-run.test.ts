@@ -1,10 +1,13 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
+import { nodeName } from "#protocol/base/names.ts";
 import type { KeepRecord } from "#protocol/retention/keeping.ts";
 import { createBucket, PREFIX, RUN, storeCheckpoint, storeRecord } from "../testing/memory-bucket.ts";
 import { chooseWanted, newestOf } from "./choose-checkpoint.ts";
+import { announceRestore } from "./delete-checkpoint.ts";
 import { keepRun, type KeepParts } from "./keep-run.ts";
 import { readKeep } from "./read-keep.ts";
+import { createRestoreLeases, RESTORE_LEASE_MS } from "./restore-leases.ts";
 import { createRunRecords } from "./run-record.ts";
 
 const DAY_MS = 86_400_000;
@@ -20,6 +23,7 @@ function partsOf(rules: string, changes: Partial<KeepParts> = {}): KeepParts {
     calls,
     records: createRunRecords(calls, PREFIX),
     prefix: PREFIX,
+    restores: createRestoreLeases({ calls, prefix: PREFIX }, { id: "node-0001", name: nodeName.parse("one") }),
     policy: readKeep(rules),
     node: "one",
     damaged: new Set(),
@@ -187,5 +191,37 @@ describe("keepRun", () => {
     const assertWriter = () => Promise.reject(new Fault("EPOCH_OVER"));
     await expect(keepRun(partsOf("last=1", { assertWriter }), RUN)).rejects.toMatchObject({ code: "EPOCH_OVER" });
     expect([...bucket.objects.keys()]).toEqual(before);
+  });
+
+  it("neither moves nor deletes what a node restores, until the restore has ended or was not renewed", async () => {
+    const [first = "", second = ""] = store(100, 200, 300, 400);
+    const parts = partsOf("last=1");
+    const leave = await parts.restores.announce({ run: RUN, checkpointId: first });
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [300, 200] });
+    await leave();
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [100] });
+    bucket.clock.now += DAY_MS;
+    const other = await partsOf("last=1").restores.announce({ run: RUN, checkpointId: second });
+    expect(await keepRun(parts, RUN)).toMatchObject({ deleted: [300, 100] });
+    expect(keysOf("deletions/")).toEqual([]);
+    expect(keysOf(second).some((key) => key.includes("manifests/"))).toBe(true);
+    // Its node was lost: nobody renews it.
+    bucket.clock.now += RESTORE_LEASE_MS + 1;
+    expect(await keepRun(parts, RUN)).toMatchObject({ deleted: [200] });
+    expect(keysOf("restores/")).toEqual([]);
+    await other();
+  });
+
+  it("does not begin a restore of what is being deleted, and goes on with the deletion", async () => {
+    const [first = ""] = store(100, 200);
+    const parts = partsOf("last=1");
+    await keepRun(parts, RUN);
+    bucket.clock.now += DAY_MS;
+    const killed = { ...parts, calls: { ...parts.calls, remove: () => Promise.reject(new Fault("CANCELLED")) } };
+    await expect(keepRun(killed, RUN)).rejects.toMatchObject({ code: "CANCELLED" });
+    const restoring = announceRestore(parts, { run: RUN, checkpointId: first });
+    await expect(restoring).rejects.toMatchObject({ code: "NOT_FOUND" });
+    expect(keysOf("restores/")).toEqual([]);
+    expect(await keepRun(parts, RUN)).toMatchObject({ deleted: [100] });
   });
 });

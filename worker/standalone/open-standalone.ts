@@ -2,12 +2,11 @@ import type { KeepsVersions } from "#protocol/buckets/bucket-jobs.ts";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";
-import { Fault } from "#protocol/faults/fault.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
-import { hubMarkKey, LEASE_MS, readMarkText } from "#protocol/checkpoint/writer-lease.ts";
+import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { id, nodeName, type NodeName, type RunName } from "#protocol/base/names.ts";
-import { visibleText } from "#protocol/base/visible-text.ts";
 import type { NodeStore } from "#protocol/wire/hello.ts";
 import { createDirectSource, type DirectSource } from "#storage/signing/direct-source.ts";
 import type { StoreAccess } from "#storage/signing/signing.ts";
@@ -22,16 +21,20 @@ import { openKeys } from "../keys/open-keys.ts";
 import { readAccess } from "../store-session/store-session.ts";
 import { createEngine, type Engine } from "../transfer/engine.ts";
 import { createRetrier } from "../transfer/store-session/retry.ts";
+import { createUploadAborter, createUploadCalls, type UploadCalls } from "./abort-uploads.ts";
 import { createBucketCalls, type BucketCalls } from "./bucket-calls.ts";
 import { keepsVersions } from "../object-copy/requests/bucket-versions.ts";
 import { createRetentionRunner, type Say } from "./keep-after-commits.ts";
-import { createRunClaims, type RunClaims } from "./claim-run.ts";
+import { createRunClaims, SURE_MS, type RunClaims } from "./claim-run.ts";
+import { announceRestore } from "./delete-checkpoint.ts";
 import { detectConditions } from "./detect-conditions.ts";
+import { createHubMarkWatch, type HubMarkWatch } from "./hub-mark.ts";
 import { readKeyFile } from "./key-file.ts";
 import { writeDamage } from "./findings.ts";
 import { createOtherWriters } from "./other-writers.ts";
+import { createRestoreLeases } from "./restore-leases.ts";
 import { createRunRecords, type RunRecords } from "./run-record.ts";
-import { createStandaloneHub } from "./standalone-hub.ts";
+import { createStandaloneHub, type StandaloneParts } from "./standalone-hub.ts";
 
 /** A bucket that a node writes to with keys of its own, and what stands in the place of a hub there. */
 export interface Standalone {
@@ -76,6 +79,7 @@ export interface OpenBucket {
   createSource(how?: { putsOnlyIfAbsent: boolean }): DirectSource;
   /** Returns whether the bucket keeps deleted objects as old versions; null where nobody knows. No faults. */
   askVersions(): Promise<KeepsVersions>;
+  uploads: UploadCalls;
   close(): Promise<void>;
 }
 
@@ -124,19 +128,8 @@ export async function openBucket(
   const calls = createBucketCalls(storeSession, at.signal);
   const records = createRunRecords(calls, at.prefix);
   const askVersions = () => keepsVersions(storeSession, at.signal);
-  return { engine, calls, records, access, source, createSource, askVersions, close: engine.close };
-}
-
-/** @throws Fault PREFIX_OF_HUB, those of the store */
-async function assertNoHub(calls: BucketCalls, place: { prefix: string; shown: string }): Promise<void> {
-  const key = hubMarkKey(place.prefix);
-  const found = await calls.read(key);
-  if (found === null) return;
-  // Whatever it says, somebody marked the prefix.
-  const url = readMarkText(found.text)?.url ?? null;
-  const where = url === null ? "" : `it is at ${visibleText(url)}; `;
-  const detail = `${where}where it is gone for good, remove its mark (tidemark rm ${place.shown}/_tidemark/hub.json) and start again`;
-  throw new Fault("PREFIX_OF_HUB", { op: "--to", subject: place.shown, detail });
+  const uploads = createUploadCalls(storeSession, at.signal);
+  return { engine, calls, records, access, source, createSource, askVersions, uploads, close: engine.close };
 }
 
 /**
@@ -168,9 +161,10 @@ export async function openStandalone(
   const hideNames = config.isOn("encrypt-names");
   const node = { id: nodeId, name: nodeName.parse(about.name) };
   const opened = await openBucket(config, { bucket, prefix, signal });
-  const { calls, records, access, source, createSource, close } = opened;
+  const { calls, records, access, source, createSource, uploads, close } = opened;
   try {
-    if (!readsOnly) await assertNoHub(calls, { prefix, shown });
+    const hubMark = createHubMarkWatch(calls, { prefix, shown });
+    if (!readsOnly) await hubMark.assertNone();
     const known = `${access.endpoint} ${bucket}`;
     const isConditional = before?.conditional[known] ?? (readsOnly ? false : await detectConditions(calls, prefix));
     const conditional = { ...before?.conditional, ...(!readsOnly && { [known]: isConditional }) };
@@ -188,20 +182,33 @@ export async function openStandalone(
       packing: DEFAULT_PACKING,
       ...(keyFile !== null && { sealing: { ...keyFile.publicKey, hideNames } }),
     };
-    const claims = createRunClaims({ calls, prefix, node, isConditional });
-    const assertFree = () => assertNoHub(calls, { prefix, shown });
+    const claims = createRunClaims({ calls, prefix, node, isConditional, hubMark });
     const damaged = new Set<string>();
     const assertWriter = async (run: RunName, epoch: number) => {
       // A hub may have taken the prefix over.
-      await assertFree();
+      await hubMark.assertNone();
       await claims.confirm(run, epoch, 0);
     };
-    const keeping = { calls, records, prefix, damaged, node: node.name, policy: about.keep, say: about.say };
+    const restores = createRestoreLeases({ calls, prefix }, node);
+    const announce = async (restore: Parameters<StandaloneParts["announceRestore"]>[0]) => {
+      // Under the prefix of a hub only the hub deletes, and it does not look for announcements.
+      const looking = hubMark.assertNone().catch((error: unknown) => (isFault(error) ? error.code : null));
+      if ((await looking) === "PREFIX_OF_HUB") return () => Promise.resolve();
+      return announceRestore({ calls, records, prefix, restores }, restore);
+    };
+    const keeping = { calls, records, prefix, restores, damaged, node: node.name, policy: about.keep, say: about.say };
     const retentionRunner = createRetentionRunner({ ...keeping, assertWriter, keepsVersions: opened.askVersions });
+    const uploadAborter = createUploadAborter({
+      uploads,
+      prefix,
+      say: about.say,
+      assertWriter: (run, epoch) => claims.confirm(run, epoch, SURE_MS),
+    });
     const parts = {
       calls,
       records,
       damaged,
+      uploadAborter,
       recordDamage: readsOnly
         ? null
         : (found: Parameters<typeof writeDamage>[1]) => writeDamage({ calls, prefix }, found),
@@ -210,13 +217,14 @@ export async function openStandalone(
       store,
       keyFile,
       node,
-      assertNoHub: assertFree,
+      hubMark,
       retentionRunner,
+      announceRestore: announce,
       otherWriters: createOtherWriters({ calls, prefix }, nodeId),
       signal,
     };
     const hub = createStandaloneHub(parts);
-    const renewing = keepRenewing(claims);
+    const renewing = keepRenewing(claims, hubMark);
     return {
       hub,
       node: { nodeId: node.id, name: node.name },
@@ -238,8 +246,14 @@ export async function openStandalone(
 /** Manifests name the bucket profile that they lie in; without a hub there is none. */
 const PROFILE_ID = "standalone";
 
-/** Renews all leases until it is ended. */
-function keepRenewing(claims: RunClaims): { end(): void } {
-  const timer = setInterval(() => void claims.renewAll(), RENEW_MS).unref();
+/** Renews all leases until it is ended, or until a hub has marked the prefix: then they run out, and the hub takes the runs over. */
+function keepRenewing(claims: RunClaims, hubMark: HubMarkWatch): { end(): void } {
+  const renew = async () => {
+    if (claims.leases.size === 0) return;
+    // A store that does not answer has not said that there is a mark.
+    await hubMark.assertNone().catch(() => undefined);
+    if (hubMark.seen === null) await claims.renewAll();
+  };
+  const timer = setInterval(() => void renew(), RENEW_MS).unref();
   return { end: () => clearInterval(timer) };
 }

@@ -7,11 +7,13 @@ import { NO_THRESHOLDS } from "#protocol/links/probe.ts";
 import { isSealed } from "#storage/encryption/open-manifest.ts";
 import type { RequestSource } from "#storage/signing/signing.ts";
 import type { Hub, HubClient } from "../hub-link/hub.ts";
+import type { UploadAborter } from "./abort-uploads.ts";
 import { newestOf, newestOfAny, type Choosing } from "./choose-checkpoint.ts";
 import { claimRun, SURE_MS, type RunClaims } from "./claim-run.ts";
 import type { OtherWriters } from "./other-writers.ts";
 import type { RetentionRunner } from "./keep-after-commits.ts";
 import { answered } from "./hub-answers.ts";
+import type { HubMarkWatch } from "./hub-mark.ts";
 import { holdsKeyOf, keyNeeded } from "./key-file.ts";
 import { assertStored, choosingOf, readingCalls, sha256Of, type Reading } from "./reading-calls.ts";
 
@@ -23,16 +25,18 @@ export interface StandaloneParts extends Reading {
   claims: RunClaims;
   source: RequestSource;
   node: { id: string; name: NodeName };
-  /** @throws Fault PREFIX_OF_HUB: a hub keeps checkpoints under this prefix by now */
-  assertNoHub(): Promise<void>;
+  hubMark: HubMarkWatch;
   otherWriters: OtherWriters;
+  announceRestore: NonNullable<Hub["announceRestore"]>;
+  /** Aborts uploads that earlier writers left unfinished. */
+  uploadAborter: UploadAborter;
   /** Applies the rules of `--keep` after commits. */
   retentionRunner: RetentionRunner;
   signal: AbortSignal;
 }
 
-/** Time that the rules of `--keep` have at the end of a worker. */
-const RULES_MS = 1_000;
+/** Time that the rules of `--keep` and aborts of uploads have at the end of a worker. */
+const REMOVAL_MS = 1_000;
 /** How often the node looks at itself; nobody else does. */
 const REPORT_EVERY_MS = 5_000;
 /** Pieces of several nodes are joined by a hub alone. */
@@ -67,6 +71,7 @@ export function createStandaloneHub(parts: StandaloneParts): Hub {
       parts.otherWriters.look();
       return parts.otherWriters.found;
     },
+    announceRestore: parts.announceRestore,
     get isUp() {
       return isUp;
     },
@@ -137,7 +142,7 @@ function writingCalls(parts: StandaloneParts) {
           throw new Fault("BAD_INPUT", { op: "claimEpoch", subject: run, detail });
         }
         const name = runName.parse(run);
-        await parts.assertNoHub();
+        await parts.hubMark.assertNone();
         const readWritable = async () => {
           const choosing = await read(name);
           await assertDecrypts(parts, choosing, { isFresh: from !== undefined || isLine === true });
@@ -146,6 +151,7 @@ function writingCalls(parts: StandaloneParts) {
         const wish = { run: name, from, isLine, read: readWritable };
         const claimed = await claimRun(claims, wish);
         parts.otherWriters.look();
+        parts.uploadAborter.claimed(name, claimed.epoch);
         return answered("claimEpoch", claimed);
       },
     },
@@ -164,7 +170,7 @@ function writingCalls(parts: StandaloneParts) {
       mutate: async (input: { manifest: unknown }) => {
         const manifest = manifestSchema.parse(input.manifest);
         const text = JSON.stringify(manifest);
-        await assertStored(parts, manifest);
+        await Promise.all([assertStored(parts, manifest), parts.hubMark.assertNone()]);
         const { run, writerEpoch } = manifest;
         await claims.confirm(run, writerEpoch, 0);
         await writeManifest(parts, manifest, text);
@@ -179,7 +185,7 @@ function writingCalls(parts: StandaloneParts) {
 }
 
 /** Answers what a node asks because there are others, and refuses what only a hub can do. */
-function callsOfFleet({ calls, claims, store, node, retentionRunner }: StandaloneParts) {
+function callsOfFleet({ calls, claims, store, node, retentionRunner, uploadAborter }: StandaloneParts) {
   return {
     enrol: { mutate: needsHub("enrol") },
     rotate: { mutate: needsHub("rotate") },
@@ -206,7 +212,7 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner }: Standalon
     goodbye: {
       mutate: async () => {
         // The next writer continues an interrupted pass, and must find the run free.
-        await retentionRunner.finish(RULES_MS);
+        await Promise.all([retentionRunner.finish(REMOVAL_MS), uploadAborter.finish(REMOVAL_MS)]);
         await claims.giveBack();
         return { ok: true as const };
       },

@@ -21,7 +21,7 @@ const FOUND = { width: 37, bytesPerSecond: 9_000_000 };
 function verbWith(flags: string[] = [], endpoint = ENDPOINT): Verb {
   const { flags: given } = parseCommandLine(["cp", "--state", state, ...flags, "a", "b"]);
   const env = { AWS_ENDPOINT_URL: endpoint, AWS_ACCESS_KEY_ID: "key", AWS_SECRET_ACCESS_KEY: "secret" };
-  const streams = { out: () => undefined, talk: () => undefined, isTty: false, columns: 0 };
+  const streams = { out: () => undefined, talk: () => undefined, isTty: false, columns: 0, rows: 0 };
   return {
     config: resolveConfig({ command: "cp", flags: given, env }),
     operands: [],

@@ -29,7 +29,12 @@ export function createBucket({ isConditional = true } = {}) {
       }
     },
     archiveState: () => Promise.resolve("readable"),
-    folders: () => Promise.reject(new Error("nobody asks for folders")),
+    folders: async (prefix) => {
+      const below = [...objects.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length));
+      return [
+        ...new Set(below.flatMap((name) => (name.includes("/") ? [name.slice(0, name.indexOf("/"))] : []))),
+      ].toSorted();
+    },
     remove: async (key) => void objects.delete(key),
   };
   return { objects, clock, calls };

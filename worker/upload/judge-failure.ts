@@ -10,6 +10,8 @@ export const LOST: ReadonlySet<FaultCode> = new Set([
 ]);
 /** Faults that show that the hub does not know the announcement, because it was restored from an older backup. */
 export const FORGOTTEN: ReadonlySet<FaultCode> = new Set(["NOT_THIS_NODES", "NOT_FOUND"]);
+/** Faults that show that somebody else writes the run by now. */
+export const ENDS_RUN: ReadonlySet<FaultCode> = new Set(["EPOCH_OVER", "PREFIX_OF_HUB"]);
 /** Faults of the hub, not of the bucket. */
 export const IS_HUB: ReadonlySet<FaultCode> = new Set(["HUB_UNREACHABLE", "HUB_NOT_TIDEMARK"]);
 /** Faults that a person repairs without telling the node: the clock of the machine, its full disk, its proxy. */

@@ -6,7 +6,7 @@ import type { Capture } from "../capture/capture.ts";
 import { newAttempt } from "../capture/snapshot.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import type { Endings } from "./end-upload.ts";
-import { FORGOTTEN, LOST, mayRequeue } from "./judge-failure.ts";
+import { ENDS_RUN, FORGOTTEN, LOST, mayRequeue } from "./judge-failure.ts";
 import type { RefusedUploads } from "./retry-refused.ts";
 import { journalOf } from "./upload.ts";
 import type { UploadState } from "./upload-state.ts";
@@ -48,7 +48,7 @@ export function createRecovery({ parts, state, wakeable, endings, refused, stopP
   const fail: Recovery["fail"] = async (item, fault) => {
     // A capture of an earlier epoch does not end the present one.
     const isPresent = item.epoch === null || item.epoch === runs.get(item.run)?.claim?.epoch;
-    if (fault.code === "EPOCH_OVER" && isPresent) runs.end(item.run, fault);
+    if (ENDS_RUN.has(fault.code) && isPresent) runs.end(item.run, fault);
     refused.note(item, fault.code);
     await endings.end(item, "failed", { by: "node", fault });
   };

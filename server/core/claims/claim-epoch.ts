@@ -17,7 +17,7 @@ import { homesOf } from "../profiles/homes-of.ts";
 import { abandonNewer } from "../runs/abandon-newer.ts";
 import { chooseStart } from "./choose-start.ts";
 import { addMember, findGroupPlace, joinEpoch } from "./claim-for-group.ts";
-import { markPrefix } from "./mark-prefix.ts";
+import { markPrefix } from "../profiles/mark-prefix.ts";
 import { shutOutStandalone, writeToHomes } from "./write-claim.ts";
 import { joinOpen } from "../checkpoints/join-step.ts";
 import { notingRefusal, requireAllowed, requireFree, requireSameWay, type Claimant } from "./may-claim.ts";

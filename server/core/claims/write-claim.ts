@@ -4,7 +4,8 @@ import { isFault } from "#protocol/faults/fault.ts";
 import { headObject, putObjectText } from "#storage/s3/objects.ts";
 import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
-import { markPrefix, takeFromStandalone } from "./mark-prefix.ts";
+import { markPrefix } from "../profiles/mark-prefix.ts";
+import { takeFromStandalone } from "./take-from-standalone.ts";
 
 /** Writes the claim unless one exists. Returns whether the claim in the bucket is ours. */
 async function writeClaim(store: OpenStore, claim: EpochClaim): Promise<boolean> {

@@ -58,6 +58,9 @@ export class Live {
   readonly staleAt = new Map<StaleTopic, number>();
   readonly changed = createSignal();
   readonly sessionsChanged = createSignal();
+  readonly profilesSaved = createSignal();
+  /** Number of profiles that were added or changed since the start. */
+  profileSaves = 0;
   totals: Pick<FleetView, "doneLastDay" | "failedLastDay" | "checkpointsComplete"> = {
     doneLastDay: 0,
     failedLastDay: 0,
@@ -173,6 +176,12 @@ export class Live {
     for (const mailbox of this.nodes.get(nodeId)?.mailboxes ?? []) {
       mailbox.messages = mailbox.messages.filter((one) => one.type !== "command" || one.command.id !== commandId);
     }
+  }
+
+  /** Makes the hub mark the place of the profile as its own. */
+  profileSaved(): void {
+    this.profileSaves++;
+    this.profilesSaved.ring();
   }
 
   /** Makes the nodes of the profile load their store anew. */

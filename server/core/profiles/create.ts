@@ -60,6 +60,7 @@ export async function createProfile(context: Context, input: z.infer<typeof crea
   });
   if ("handle" in credential) hub.imports.spend(credential);
   await audit(hub, context.caller, { action: "create profile", subject: profile.name, subjectId: id });
+  hub.live.profileSaved();
   emit(hub, event, ["profiles"]);
   return readProfile(hub, id);
 }

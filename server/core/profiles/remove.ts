@@ -2,11 +2,14 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { audit } from "../api/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Context } from "../api/trpc.ts";
+import { leavePlace } from "./keep-marks.ts";
 
-/** Removes a profile that nothing uses. The bucket itself is not touched. @throws Fault NOT_FOUND, IN_USE */
+/** Removes a profile that nothing uses, and the mark of this hub in its bucket. @throws Fault NOT_FOUND, IN_USE */
 export async function removeProfile(context: Context, input: { id: string }): Promise<{ ok: true }> {
   const { hub } = context;
   const { id } = input;
+  // Its key is gone with the row.
+  const store = await hub.stores.open(id).catch(() => null);
   const { event, name } = await hub.db.$transaction(async (tx) => {
     const row = await tx.profile.findUnique({ where: { id } });
     if (row === null) throw new Fault("NOT_FOUND", { subject: "this bucket profile" });
@@ -38,6 +41,7 @@ export async function removeProfile(context: Context, input: { id: string }): Pr
     const event = await recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
     return { event, name: row.name };
   });
+  if (store !== null) await leavePlace(hub, store);
   hub.stores.forget(id);
   await audit(hub, context.caller, { action: "remove profile", subject: name, subjectId: id });
   emit(hub, event, ["profiles", "tokens"]);

@@ -7,6 +7,7 @@ import { audit } from "../api/audit.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import { secretPlace } from "#server/signer/secret-place.ts";
 import type { Context } from "../api/trpc.ts";
+import { leavePlace } from "./keep-marks.ts";
 import { refuseEndpoints, refuseTakenName } from "./create.ts";
 import { aboutColumns, readProfile } from "./profile-view.ts";
 import { isSameService, keyByColumn } from "./session-keys.ts";
@@ -54,6 +55,7 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
   const isElsewhere = moves || PLACE.some((name) => before[name] !== profile[name]);
   const sealed = credential === null ? null : await hub.signer.seal({ place: secretPlace(id), credential });
   const at = new Date(hub.now());
+  const left = isElsewhere ? await hub.stores.open(id).catch(() => null) : null;
   const event = await hub.db.$transaction(async (tx) => {
     if (moves && (await tx.run.count({ where: liesIn(id) })) > 0) {
       const detail = "runs lie in its bucket and prefix; add another profile instead";
@@ -80,7 +82,9 @@ export async function updateProfile(context: Context, input: z.infer<typeof upda
     const text = `The bucket profile ${profile.name} was changed`;
     return recordEvent(tx, { at: hub.now(), kind: "profile-changed", work: "safe", text });
   });
+  if (left !== null) await leavePlace(hub, left);
   hub.stores.forget(id);
+  hub.live.profileSaved();
   hub.live.profileChanged(id, profile.name);
   await audit(hub, context.caller, { action: "change profile", subject: profile.name, subjectId: id });
   emit(hub, event, ["profiles"]);

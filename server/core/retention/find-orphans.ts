@@ -1,10 +1,9 @@
-import { isFault } from "#protocol/faults/fault.ts";
-import { OWN_FOLDERS, PROBES, attemptPrefix, parseDataKey, type DataKey } from "#protocol/checkpoint/keys.ts";
+import { OWN_FOLDERS, PROBES, attemptPrefix, dataKeyOrNull, type DataKey } from "#protocol/checkpoint/keys.ts";
 import type { KeptReason, Leftovers } from "#protocol/wire/upkeep.ts";
 import { listObjects, listUploads } from "#storage/s3/listing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
-import { isOldProbe, whyKept, type RunFacts } from "./classify-orphan.ts";
+import { isOldProbe, whyKept, type RunFacts } from "#storage/manifest/classify-orphan.ts";
 
 /**
  * Finds orphans: objects in a bucket that nothing needs. A listing that fails ends the search. Objects are counted per
@@ -53,13 +52,7 @@ export function dataKeyUnder(
   foreign: readonly string[],
   key: string,
 ): DataKey | null {
-  if (foreign.some((prefix) => key.startsWith(prefix))) return null;
-  try {
-    return parseDataKey(store.prefix, key);
-  } catch (error) {
-    if (isFault(error)) return null;
-    throw error;
-  }
+  return foreign.some((prefix) => key.startsWith(prefix)) ? null : dataKeyOrNull(store.prefix, key);
 }
 
 /** Returns the prefixes of other profiles of the same bucket that lie inside this one. */

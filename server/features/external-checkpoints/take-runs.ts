@@ -10,7 +10,7 @@ import { audit } from "#server/core/api/audit.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import type { Context } from "#server/core/api/trpc.ts";
-import { markPrefix } from "#server/core/claims/mark-prefix.ts";
+import { markPrefix } from "#server/core/profiles/mark-prefix.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { readBucket } from "#server/core/record/read-bucket.ts";
 import { foundText } from "#server/core/record/settle-history.ts";

@@ -12,7 +12,7 @@ import { claim, node, other, pairForEach, profileId, test } from "#server/testin
 import { announce, keyOf, makeSafe, manifestOf, run, upload, type Staged } from "#server/testing/stage-checkpoint.ts";
 import { keysOf } from "#server/testing/test-bucket.ts";
 import { lookAtProfile } from "./janitor.ts";
-import { OLD_ENOUGH_MS } from "#server/core/retention/classify-orphan.ts";
+import { OLD_ENOUGH_MS } from "#storage/manifest/classify-orphan.ts";
 
 const HOUR_MS = 3_600_000;
 pairForEach();

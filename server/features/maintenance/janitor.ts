@@ -15,7 +15,7 @@ import {
   type AttemptAt,
   type FoundLeftovers,
 } from "#server/core/retention/find-orphans.ts";
-import { OLD_ENOUGH_MS } from "#server/core/retention/classify-orphan.ts";
+import { OLD_ENOUGH_MS } from "#storage/manifest/classify-orphan.ts";
 import { mayDelete, requireMayDelete } from "#server/core/retention/may-delete.ts";
 
 /**

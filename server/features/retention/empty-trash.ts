@@ -6,7 +6,7 @@ import { audit } from "#server/core/api/audit.ts";
 import { completeCopies } from "#server/core/profiles/homes-of.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
-import { OLD_ENOUGH_MS } from "#server/core/retention/classify-orphan.ts";
+import { OLD_ENOUGH_MS } from "#storage/manifest/classify-orphan.ts";
 import { mayDelete, requireMayDelete } from "#server/core/retention/may-delete.ts";
 import { findRead } from "#server/core/retention/find-read.ts";
 import { holding, nameOf, withCheckpoint } from "./write-retention-record.ts";

@@ -40,7 +40,7 @@ async function say(args: readonly string[], env: Record<string, string>, json: b
   const own = args.includes("--state") ? [] : ["--state", state];
   const invocation = parseCommandLine(["doctor", ...own, ...args]);
   let out = "";
-  const streams = { out: (text: string) => (out += text), talk: () => undefined, isTty: false, columns: 0 };
+  const streams = { out: (text: string) => (out += text), talk: () => undefined, isTty: false, columns: 0, rows: 0 };
   const code = await examine({
     config: resolveConfig({ ...invocation, env }),
     operands: invocation.operands,

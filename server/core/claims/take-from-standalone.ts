@@ -1,58 +1,20 @@
 import { randomUUID } from "node:crypto";
 import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
-import {
-  hubMarkKey,
-  LEASE_MS,
-  readLeaseText,
-  writerLeaseKey,
-  type HubMark,
-  type WriterLease,
-} from "#protocol/checkpoint/writer-lease.ts";
+import { LEASE_MS, readLeaseText, writerLeaseKey, type WriterLease } from "#protocol/checkpoint/writer-lease.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { getObjectText, putObjectText } from "#storage/s3/objects.ts";
-import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 
-/**
- * Writes the objects that stop nodes from working without a hub beside this one. These are a mark for the prefix, and the
- * lease of each run that the hub takes over.
- */
+/** Takes runs from nodes that wrote them without a hub, by replacing the lease of each run. */
 
 const MOST_LEASE_BYTES = 64 * 1024;
 
-type Marked = Pick<OpenStore, "client" | "access" | "prefix">;
-
-/** The places that each hub of this process has marked, so that it asks each bucket once. */
-const marked = new WeakMap<object, Set<string>>();
-
-/** Marks the prefix as managed by a hub, unless it is marked already. @throws Fault those of the store */
-export async function markPrefix(hub: Pick<Hub, "db" | "settings" | "now">, store: Marked): Promise<void> {
-  const { client, access, prefix } = store;
-  const known = marked.get(hub.db) ?? new Set();
-  marked.set(hub.db, known);
-  const place = `${access.endpoint} ${access.bucket} ${prefix}`;
-  if (known.has(place)) return;
-  const url = hub.settings.publicUrl?.href ?? null;
-  const now = hub.now();
-  const mark: HubMark = { format: "tidemark.hub", version: 1, url, markedAt: now };
-  const once = access.traits.conditionalWrites ? { ifNoneMatch: "*" as const } : {};
-  try {
-    await putObjectText(client, {
-      bucket: access.bucket,
-      key: hubMarkKey(prefix),
-      text: JSON.stringify(mark),
-      ...once,
-    });
-  } catch (error) {
-    if (!isFault(error) || error.code !== "ALREADY_EXISTS") throw error;
-  }
-  known.add(place);
-}
+type Place = Pick<OpenStore, "client" | "access" | "prefix">;
 
 /** Returns the lease of a node that wrote the run without a hub; null when there is none. */
-async function readLease({ client, access, prefix }: Marked, run: EpochClaim["run"]): Promise<WriterLease | null> {
+async function readLease({ client, access, prefix }: Place, run: EpochClaim["run"]): Promise<WriterLease | null> {
   try {
     const at = { bucket: access.bucket, key: writerLeaseKey(prefix, run), maxBytes: MOST_LEASE_BYTES };
     return readLeaseText((await getObjectText(client, at)).text);
@@ -82,7 +44,7 @@ function leftOf(lease: WriterLease): number {
  * fails. Returns whether the node wrote after the last hub did, so that the bucket must be read again. @throws Fault
  * RUN_IN_USE while that node holds its lease, those of the store
  */
-export async function takeFromStandalone(store: Marked, claim: EpochClaim, now: number): Promise<boolean> {
+export async function takeFromStandalone(store: Place, claim: EpochClaim, now: number): Promise<boolean> {
   const { run, epoch, node } = claim;
   const lease = await readLease(store, run);
   if (lease === null) return false;

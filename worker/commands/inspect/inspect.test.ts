@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createInspector, INSPECTOR_LIMITS } from "#storage/inspect/inspector.ts";
-import { resolveConfig } from "../command-line/config.ts";
-import { createTerminal } from "../command-line/terminal.ts";
+import { resolveConfig } from "../../command-line/config.ts";
+import { createTerminal } from "../../command-line/terminal.ts";
 import { inspect } from "./inspect.ts";
 
 let folder = "";
@@ -22,8 +22,8 @@ it.each([
   writeFileSync(path, "{}");
   const chunks: Buffer[] = [];
   const limits = { ...INSPECTOR_LIMITS, computeMs: what === "loop" ? 200 : 30_000, memoryMiB: 48 };
-  const thread = new URL("../../storage/testing/hostile-thread.ts", import.meta.url);
-  const streams = { out: () => undefined, talk: () => undefined, isTty: false, columns: 0 };
+  const thread = new URL("../../../storage/testing/hostile-thread.ts", import.meta.url);
+  const streams = { out: () => undefined, talk: () => undefined, isTty: false, columns: 0, rows: 0 };
   const verb = {
     config: resolveConfig({ command: "inspect", flags: new Map(), env: {} }),
     operands: [path],

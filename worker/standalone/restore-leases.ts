@@ -1,0 +1,71 @@
+import { randomUUID } from "node:crypto";
+import type { NodeName, RunName } from "#protocol/base/names.ts";
+import { OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
+import { isFault } from "#protocol/faults/fault.ts";
+import type { BucketCalls } from "./bucket-calls.ts";
+
+/**
+ * Announces restores to the other nodes of a bucket, so that the writer of the run deletes nothing that is being read. Each restore
+ * is one small object, valid for a few minutes after it was last written, by the store's clock.
+ */
+export interface RestoreLeases {
+  /** Returns the ids of the checkpoints of a run that are being restored, by this node or another. Faults: those of the store. */
+  restoring(run: RunName): Promise<ReadonlySet<string>>;
+  /**
+   * Announces a restore and renews the announcement until the returned function is called. Keys that may not write are no obstacle:
+   * then nothing is announced. Faults: CANCELLED.
+   */
+  announce(about: { run: RunName; checkpointId: string }): Promise<() => Promise<void>>;
+}
+
+/** How long an announcement is valid after it was written. */
+export const RESTORE_LEASE_MS = 5 * 60_000;
+const RENEW_MS = RESTORE_LEASE_MS / 3;
+
+const LEASE_NAME = /^([A-Za-z0-9-]{8,64})\/[A-Za-z0-9-]{8,64}\.json$/;
+
+const folderOf = (prefix: string, run: RunName): string => `${prefix}${OWN_FOLDERS.own}restores/${run}/`;
+
+export function createRestoreLeases(
+  { calls, prefix }: { calls: BucketCalls; prefix: string },
+  node: { id: string; name: NodeName },
+): RestoreLeases {
+  return {
+    restoring: async (run) => {
+      const folder = folderOf(prefix, run);
+      const restoring = new Set<string>();
+      const expired: string[] = [];
+      for await (const { key, modifiedAtMs } of calls.list(folder)) {
+        const [, checkpointId] = LEASE_NAME.exec(key.slice(folder.length)) ?? [];
+        if (checkpointId === undefined) continue;
+        if (modifiedAtMs !== null && modifiedAtMs + RESTORE_LEASE_MS < calls.now()) expired.push(key);
+        else restoring.add(checkpointId);
+      }
+      // Left by nodes that were lost while they restored.
+      for (const key of expired) await calls.remove(key);
+      return restoring;
+    },
+    announce: async ({ run, checkpointId }) => {
+      const key = `${folderOf(prefix, run)}${checkpointId}/${randomUUID()}.json`;
+      const write = async () => {
+        const body = { format: "tidemark.restore", version: 1, run, checkpointId, node, at: Math.round(calls.now()) };
+        await calls.write(key, JSON.stringify({ ...body, nonce: randomUUID() })).catch(unlessCancelled);
+      };
+      await write();
+      // One write after the other, so that none is carried out after the removal.
+      let queue: Promise<void> = Promise.resolve();
+      const renewing = setInterval(() => {
+        queue = queue.then(write).catch(() => undefined);
+      }, RENEW_MS).unref();
+      return async () => {
+        clearInterval(renewing);
+        await queue;
+        await calls.remove(key).catch(() => undefined);
+      };
+    },
+  };
+}
+
+function unlessCancelled(error: unknown): void {
+  if (!isFault(error) || error.code === "CANCELLED") throw error;
+}
