@@ -72,7 +72,11 @@ export async function announceRestore(
   about: { run: RunName; checkpointId: string },
 ): Promise<() => Promise<void>> {
   const { run, checkpointId } = about;
-  const leave = await restores.announce(about);
+  const isTrashed = async () => (await records.read(run)).trashed.some((one) => one.checkpointId === checkpointId);
+  // A day or more passes between the move to the trash and the deletion, so nothing is written for what is not in the trash.
+  const when = (await isTrashed().catch(falseUnlessCancelled)) ? "now" : "late";
+  const leave = await restores.announce(about, when);
+  if (when === "late") return leave;
   // A plan may be left from before somebody brought the checkpoint back.
   const isGoing = async () =>
     (await calls.read(deletionKey(prefix, about))) !== null && isDue({ calls }, await records.read(run), checkpointId);

@@ -196,12 +196,12 @@ describe("keepRun", () => {
   it("neither moves nor deletes what a node restores, until the restore has ended or was not renewed", async () => {
     const [first = "", second = ""] = store(100, 200, 300, 400);
     const parts = partsOf("last=1");
-    const leave = await parts.restores.announce({ run: RUN, checkpointId: first });
+    const leave = await parts.restores.announce({ run: RUN, checkpointId: first }, "late");
     expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [300, 200] });
     await leave();
     expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [100] });
     bucket.clock.now += DAY_MS;
-    const other = await partsOf("last=1").restores.announce({ run: RUN, checkpointId: second });
+    const other = await partsOf("last=1").restores.announce({ run: RUN, checkpointId: second }, "now");
     expect(await keepRun(parts, RUN)).toMatchObject({ deleted: [300, 100] });
     expect(keysOf("deletions/")).toEqual([]);
     expect(keysOf(second).some((key) => key.includes("manifests/"))).toBe(true);

@@ -12,15 +12,17 @@ export interface RestoreLeases {
   /** Returns the ids of the checkpoints of a run that are being restored, by this node or another. Faults: those of the store. */
   restoring(run: RunName): Promise<ReadonlySet<string>>;
   /**
-   * Announces a restore and renews the announcement until the returned function is called. Keys that may not write are no obstacle:
-   * then nothing is announced. Faults: CANCELLED.
+   * Announces a restore and renews the announcement until the returned function is called. `when`: at once, or to other nodes only
+   * if the restore takes long. Keys that may not write are no obstacle: then nothing is announced. Faults: CANCELLED.
    */
-  announce(about: { run: RunName; checkpointId: string }): Promise<() => Promise<void>>;
+  announce(about: { run: RunName; checkpointId: string }, when: "now" | "late"): Promise<() => Promise<void>>;
 }
 
 /** How long an announcement is valid after it was written. */
 export const RESTORE_LEASE_MS = 5 * 60_000;
 const RENEW_MS = RESTORE_LEASE_MS / 3;
+/** Well below the least time in the trash, which a checkpoint has before it whose restore began outside of it. */
+const LATE_MS = 3_600_000;
 
 const LEASE_NAME = /^([A-Za-z0-9-]{8,64})\/[A-Za-z0-9-]{8,64}\.json$/;
 
@@ -30,10 +32,17 @@ export function createRestoreLeases(
   { calls, prefix }: { calls: BucketCalls; prefix: string },
   node: { id: string; name: NodeName },
 ): RestoreLeases {
+  /** Restores of this process, with how many there are of each checkpoint. */
+  const own = new Map<string, number>();
+  const count = (checkpointId: string, more: 1 | -1) => {
+    const left = (own.get(checkpointId) ?? 0) + more;
+    if (left > 0) own.set(checkpointId, left);
+    else own.delete(checkpointId);
+  };
   return {
     restoring: async (run) => {
       const folder = folderOf(prefix, run);
-      const restoring = new Set<string>();
+      const restoring = new Set(own.keys());
       const expired: string[] = [];
       for await (const { key, modifiedAtMs } of calls.list(folder)) {
         const [, checkpointId] = LEASE_NAME.exec(key.slice(folder.length)) ?? [];
@@ -45,22 +54,28 @@ export function createRestoreLeases(
       for (const key of expired) await calls.remove(key);
       return restoring;
     },
-    announce: async ({ run, checkpointId }) => {
+    announce: async ({ run, checkpointId }, when) => {
       const key = `${folderOf(prefix, run)}${checkpointId}/${randomUUID()}.json`;
       const write = async () => {
         const body = { format: "tidemark.restore", version: 1, run, checkpointId, node, at: Math.round(calls.now()) };
         await calls.write(key, JSON.stringify({ ...body, nonce: randomUUID() })).catch(unlessCancelled);
       };
-      await write();
+      count(checkpointId, 1);
+      const beganAt = performance.now();
+      let isWritten = when === "now";
+      if (isWritten) await write();
       // One write after the other, so that none is carried out after the removal.
       let queue: Promise<void> = Promise.resolve();
       const renewing = setInterval(() => {
+        if (!isWritten && performance.now() - beganAt < LATE_MS) return;
+        isWritten = true;
         queue = queue.then(write).catch(() => undefined);
       }, RENEW_MS).unref();
       return async () => {
+        count(checkpointId, -1);
         clearInterval(renewing);
         await queue;
-        await calls.remove(key).catch(() => undefined);
+        if (isWritten) await calls.remove(key).catch(() => undefined);
       };
     },
   };
