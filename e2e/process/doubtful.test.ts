@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, 
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
+import { closeAlone, folderOf, openAlone, startAlone } from "../stage/open-alone.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { layersOf, writeSafetensors } from "../stage/write-checkpoint.ts";
@@ -60,6 +61,72 @@ test("one that stays unfinished is kept safe as doubtful, is shown as that, and 
   const third = await stage.startNode({ name: "three", run: "kept", program, flags: ["--from", "20"] });
   expect(await third.exited).toMatchObject({ code: 0 });
   expect(said(third)).toContain("goes on at 20");
+});
+
+/** Writes two files of step 10, and one of step 20 when 10 is known as safe; then it fails. */
+const crashing = (folder: string) => `const fs = require("node:fs"), path = require("node:path");
+  const from = process.env.TIDEMARK_RESUME_STEP;
+  console.log("goes on at " + from);
+  if (from !== "") process.exit(0);
+  const put = (step, names) => {
+    const at = path.join(${JSON.stringify(folder)}, "step_" + step);
+    fs.mkdirSync(at, { recursive: true });
+    for (const name of names) fs.writeFileSync(path.join(at, name), name + " of " + step);
+  };
+  put(10, ["part-0.bin", "part-1.bin"]);
+  const go = path.join(${JSON.stringify(folder)}, "..", "go");
+  setInterval(() => {
+    if (!fs.existsSync(go)) return;
+    put(20, ["part-0.bin"]);
+    process.exit(1);
+  }, 20);`;
+
+test("what a program that failed left behind is not gone on from by itself on its own node, with a hub and alone", async () => {
+  const alone = await openAlone();
+  try {
+    const kinds = [
+      {
+        folder: stage.folderOf("crash"),
+        start: (flags: string[] = []) =>
+          stage.startNode({
+            name: "crash",
+            run: "crash",
+            program: [process.execPath, "-e", crashing(stage.folderOf("crash"))],
+            flags: ["--settle", "200ms", ...flags],
+          }),
+      },
+      {
+        folder: folderOf(alone, "crash"),
+        start: (flags: string[] = []) =>
+          startAlone(alone, {
+            name: "crash",
+            run: "crash",
+            prefix: "p",
+            program: crashing(folderOf(alone, "crash")),
+            flags,
+          }),
+      },
+    ];
+    for (const { folder, start } of kinds) {
+      mkdirSync(folder, { recursive: true });
+      const first = await start();
+      await waitUntil("step 10 is safe", () => said(first).includes("Safe: crash step 10"));
+      writeFileSync(join(folder, "..", "go"), "");
+      expect(await first.exited).toMatchObject({ code: 1 });
+      expect(said(first)).toContain("Captured crash step 20: 1 files");
+      expect(said(first)).toContain("It is doubtful: its program ended with a fault");
+      const second = await start();
+      expect(await second.exited).toMatchObject({ code: 0 });
+      expect(said(second)).toContain("crash goes on from step 10.");
+      expect(said(second)).toContain("goes on at 10");
+      expect(said(second)).toContain("Step 20 of crash is in the bucket and doubtful");
+      const third = await start(["--from", "20"]);
+      expect(await third.exited).toMatchObject({ code: 0 });
+      expect(said(third)).toContain("goes on at 20");
+    }
+  } finally {
+    await closeAlone(alone);
+  }
 });
 
 test("modes, empty folders and times are restored with the files", async () => {

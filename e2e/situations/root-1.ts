@@ -21,6 +21,12 @@ export const root = {
       test: "worker/capture/keep-capturing.test.ts > as unfinished is kept as doubtful when its program has ended, behind what is whole",
     },
     {
+      situation: "The same, and the program is started again on the node that wrote it.",
+      outcome:
+        "It goes on from the newest whole checkpoint, with a hub and without, and the doubtful one is moved aside and named. --from STEP takes it.",
+      test: "e2e/process/doubtful.test.ts > what a program that failed left behind is not gone on from by itself on its own node, with a hub and alone",
+    },
+    {
       situation: "The hub is of an earlier version, which would take a doubtful checkpoint for a whole one.",
       outcome: "The worker does not send it, and says that the checkpoint is not finished.",
       test: "worker/capture/keep-capturing.test.ts > as unfinished is kept as doubtful after a while, by a hub that keeps such ones apart",

@@ -21,7 +21,14 @@ export const ledgerLine = z.discriminatedUnion("t", [
     t: z.literal("capture"),
     capture,
     /** Present when the capture is new. In one line, so that no kill leaves it remembered and not in the queue. */
-    taken: z.object({ fingerprint: z.string(), startedAt: z.number() }).optional(),
+    taken: z
+      .object({
+        fingerprint: z.string(),
+        startedAt: z.number(),
+        /** Nothing showed that its program had finished it. */
+        isUnfinished: z.literal(true).optional(),
+      })
+      .optional(),
   }),
   z.object({ t: z.literal("move"), id: z.string(), to: transferState, at: z.number(), fault: faultData.nullable() }),
   z.object({
@@ -45,7 +52,12 @@ export const ledgerLine = z.discriminatedUnion("t", [
   z.object({ t: z.literal("hold"), run: z.string(), isHeld: z.boolean() }),
   z.object({ t: z.literal("rank"), run: z.string(), priority: z.number() }),
   z.object({ t: z.literal("drop"), id: z.string() }),
-  z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
+  z.object({
+    t: z.literal("known"),
+    path: z.string(),
+    fingerprint: z.string(),
+    isUnfinished: z.literal(true).optional(),
+  }),
   z.object({ t: z.literal("restored"), path: z.string() }),
   z.object({ t: z.literal("forget-safe"), run: z.string() }),
   z.object({
@@ -82,6 +94,8 @@ interface StoredContent {
 export interface Books {
   captures: Map<string, Capture>;
   known: Map<string, string>;
+  /** Paths whose known content nothing showed to be finished. */
+  unfinished: Set<string>;
   /** Content in the bucket, by path. */
   stored: Map<string, StoredContent>;
   /** Paths that a restore of this worker made and that the program has not written since. */
@@ -98,6 +112,7 @@ export interface Books {
 export const emptyBooks = (): Books => ({
   captures: new Map(),
   known: new Map(),
+  unfinished: new Set(),
   stored: new Map(),
   restored: new Set(),
   safe: new Map(),
@@ -143,7 +158,7 @@ export function apply(books: Books, record: Line): void {
       books.captures.delete(record.id);
       return;
     case "known":
-      books.known.set(record.path, record.fingerprint);
+      noteKnown(books, record.path, record);
       return;
     case "restored":
       books.restored.add(record.path);
@@ -162,8 +177,19 @@ export function apply(books: Books, record: Line): void {
   }
 }
 
-function applyTaken(books: Books, item: Capture, taken: { fingerprint: string; startedAt: number }): void {
-  books.known.set(item.sourcePath, taken.fingerprint);
+interface KnownContent {
+  fingerprint: string;
+  isUnfinished?: true | undefined;
+}
+
+function noteKnown(books: Books, path: string, { fingerprint, isUnfinished }: KnownContent): void {
+  books.known.set(path, fingerprint);
+  if (isUnfinished === true) books.unfinished.add(path);
+  else books.unfinished.delete(path);
+}
+
+function applyTaken(books: Books, item: Capture, taken: KnownContent & { startedAt: number }): void {
+  noteKnown(books, item.sourcePath, taken);
   // The program itself has written under that name now.
   books.restored.delete(item.sourcePath);
   if (item.role !== undefined) return;
@@ -224,7 +250,12 @@ const keyOf = ({ step }: SafePoint, writerEpoch: number) => ({ step, writerEpoch
 /** Returns the smallest journal with the same meaning. */
 export function linesOf(books: Books): Line[] {
   return [
-    ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
+    ...[...books.known].map(([path, fingerprint]): Line => ({
+      t: "known",
+      path,
+      fingerprint,
+      ...(books.unfinished.has(path) && { isUnfinished: true }),
+    })),
     ...[...books.stored].map(([path, content]): Line => ({ t: "stored", path, ...content })),
     ...[...books.restored].map((path): Line => ({ t: "restored", path })),
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),

@@ -21,7 +21,8 @@ const LOOSE = "#loose";
 export const EVERY_RUN = "*";
 
 export interface Ledger {
-  add(capture: Capture, fingerprint: string): Promise<void>;
+  /** Adds a capture. `isUnfinished`: nothing shows that its program had finished it. */
+  add(capture: Capture, fingerprint: string, isUnfinished?: boolean): Promise<void>;
   /**
    * Moves a capture to another state. On a full disk the move counts in memory and is written with the next record. A kill
    * before that repeats the work that led to it, which changes nothing. The same holds for `drop`.
@@ -46,8 +47,10 @@ export interface Ledger {
   get(id: string): Capture | undefined;
   byTransfer(transferId: string): Capture | undefined;
   /** Remembers content that must not be captured: captured already, restored from the bucket, refused, or passed over. */
-  remember(path: string, fingerprint: string): Promise<void>;
+  remember(path: string, fingerprint: string, isUnfinished?: boolean): Promise<void>;
   knows(path: string, fingerprint: string): boolean;
+  /** Returns whether the known content of a path was captured although nothing showed that it was finished. */
+  isUnfinished(path: string): boolean;
   /** Remembers a set of files also for the time when its labels have gone to the next step. */
   rememberSet(path: string, look: Pick<Look, "files" | "fingerprint" | "newestMs">): Promise<void>;
   /** Remembers known content of which only the disk changed the times (see `file-times`), at the first look of this process. */
@@ -118,8 +121,9 @@ export async function openLedger(
     return found;
   };
   return {
-    add: async (item, fingerprint) => {
-      const record: Line = { t: "capture", capture: item, taken: { fingerprint, startedAt: wallNow() } };
+    add: async (item, fingerprint, isUnfinished = false) => {
+      const taken = { fingerprint, startedAt: wallNow(), ...(isUnfinished && { isUnfinished: true as const }) };
+      const record: Line = { t: "capture", capture: item, taken };
       // On disk first: a capture that could not be written does not count, and a later look takes it again.
       await journal.append(record);
       apply(books, record);
@@ -148,8 +152,9 @@ export async function openLedger(
     all: () => [...books.captures.values()],
     get: (id) => books.captures.get(id),
     byTransfer: (transferId) => books.captures.values().find((item) => item.transferId === transferId),
-    remember: async (known, fingerprint) => {
-      if (books.known.get(known) !== fingerprint) await write({ t: "known", path: known, fingerprint });
+    remember: async (known, fingerprint, isUnfinished = false) => {
+      if (books.known.get(known) === fingerprint) return;
+      await write({ t: "known", path: known, fingerprint, ...(isUnfinished && { isUnfinished: true }) });
     },
     rememberSet: async (path, look) => {
       const own = fingerprintWithoutLabels(look);
@@ -168,10 +173,12 @@ export async function openLedger(
       if (loose === null) return;
       const [names, newestMs] = known?.split(" ") ?? [];
       if (names !== loose.names || Math.abs(Number(newestMs) - loose.newestMs) > MOST_WOBBLE_MS) return;
-      await write({ t: "known", path, fingerprint: look.fingerprint });
+      const isUnfinished = books.unfinished.has(path) && { isUnfinished: true as const };
+      await write({ t: "known", path, fingerprint: look.fingerprint, ...isUnfinished });
     },
     knows: (known, fingerprint) =>
       books.known.get(known) === fingerprint || books.known.get(known + UNLABELED) === fingerprint,
+    isUnfinished: (path) => books.unfinished.has(path),
     storedAs: (path, fingerprint) => {
       const known = books.stored.get(path);
       return known?.fingerprint === fingerprint ? known.checkpointId : null;

@@ -72,7 +72,7 @@ export async function takeCapture(
         wallNow: parts.wallNow,
       });
       try {
-        await ledger.add(capture, look.fingerprint);
+        await ledger.add(capture, look.fingerprint, candidate.doubt !== undefined);
       } catch (error) {
         // The disk is most likely full, and the copy must not fill it further.
         await removeOwned("capture", capture.folder);

@@ -21,6 +21,7 @@ const agentWith = (safe: number | null, refused: SafetyParts["refused"] = new Ma
       safe: () => (safe === null ? null : { step: safe }),
       knows: () => false,
       isRestored: () => false,
+      isUnfinished: () => false,
     },
     savedRuns: new Set(),
     watchedSince: new Map(),

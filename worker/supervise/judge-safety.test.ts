@@ -32,7 +32,7 @@ async function ended(...paths: string[]) {
   const events: NodeEventBody[] = [];
   const agent = {
     options: { watches: [{ run, folder, takes: null }] },
-    ledger: { all: () => [], safe: () => null, knows: () => false, isRestored: () => false },
+    ledger: { all: () => [], safe: () => null, knows: () => false, isRestored: () => false, isUnfinished: () => false },
     savedRuns: new Set<string>(),
     watchedSince: new Map(),
     laidBefore: new Map(),
@@ -66,7 +66,14 @@ test("a program that wrote text alone, or nothing, is no news", async () => {
 function saved(knows: (path: string) => boolean = () => true) {
   const agent = {
     options: { watches: [{ run, folder, takes: null }], settleMs: 1, unfinishedAfterMs: 1 },
-    ledger: { all: () => [], safe: () => null, knows, isRestored: () => false, intervalMs: () => null },
+    ledger: {
+      all: () => [],
+      safe: () => null,
+      knows,
+      isRestored: () => false,
+      isUnfinished: () => false,
+      intervalMs: () => null,
+    },
     savedRuns: new Set([run]),
     watchedSince: new Map(),
     laidBefore: new Map(),

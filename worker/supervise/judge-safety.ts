@@ -86,6 +86,7 @@ async function hasRefused(agent: SafetyParts, watch: Watch): Promise<boolean> {
   const evidence = {
     knows: ledger.knows,
     isRestored: ledger.isRestored,
+    isUnfinished: ledger.isUnfinished,
     watchedSince: watchedSince.get(watch.run) ?? 0,
   };
   // An unreadable folder may hold anything, so it counts as not safe.

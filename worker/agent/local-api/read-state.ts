@@ -88,11 +88,11 @@ async function findOpenPieces({ hub, options }: Agent): Promise<Pick<LocalStatus
 
 /** Returns the lines of each run (its checkpoints by folder) on the disk now. An unreadable folder counts as empty. */
 async function findLines({ options, ledger, watchedSince }: Agent): Promise<NonNullable<LocalStatus["lines"]>> {
-  const { knows, isRestored } = ledger;
+  const { knows, isRestored, isUnfinished } = ledger;
   const lines: NonNullable<LocalStatus["lines"]> = [];
   for (const watch of options.watches) {
     const { run, folder } = watch;
-    const evidence = { knows, isRestored, watchedSince: watchedSince.get(run) ?? 0 };
+    const evidence = { knows, isRestored, isUnfinished, watchedSince: watchedSince.get(run) ?? 0 };
     const found = await readLocalCheckpoints(watch, evidence).catch(() => []);
     const placed = found
       .filter(({ state }) => state !== "torn")
