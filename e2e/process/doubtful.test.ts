@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { closeAlone, folderOf, openAlone, startAlone } from "../stage/open-alone.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { layersOf, writeSafetensors } from "../stage/write-checkpoint.ts";
 
@@ -127,6 +129,67 @@ test("what a program that failed left behind is not gone on from by itself on it
   } finally {
     await closeAlone(alone);
   }
+});
+
+/** Runs a program to its end that writes step 10 whole and then, when that is safe, what `last` writes. */
+async function endWith(name: string, last: string) {
+  const folder = stage.folderOf(name);
+  const go = join(folder, "..", "go");
+  const script = `const fs = require("node:fs"), path = require("node:path"), folder = ${JSON.stringify(folder)};
+    const put = (at, files) => {
+      fs.mkdirSync(path.join(folder, at), { recursive: true });
+      for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, at, name), text);
+    };
+    put("step_10", { "part-0.bin": "a", "part-1.bin": "b" });
+    setInterval(() => {
+      if (!fs.existsSync(${JSON.stringify(go)})) return;
+      ${last}
+      process.exit(0);
+    }, 20);`;
+  const worker = await stage.startNode({
+    name,
+    run: name,
+    program: [process.execPath, "-e", script],
+    flags: ["--settle", "200ms", "--require-safe"],
+  });
+  await waitUntil("step 10 is safe", () => said(worker).includes(`Safe: ${name} step 10`));
+  writeFileSync(go, "");
+  const { code } = await worker.exited;
+  const state = join(stage.dir, "nodes", name, "state");
+  const status = await runOnce(testedWorker(), ["status", "--state", state], {});
+  return { code, worker, status: status.stdout };
+}
+
+test("--require-safe ends with 9 when the last checkpoint or the final model may not be whole, and status and the hub name it", async () => {
+  const odd = await endWith("odd", 'put("step_20", { "part-0.bin": "a", "b\\u0007c": "b" });');
+  const words = "odd step 20 is kept as doubtful: b\\u0007c is left out";
+  expect(odd.code).toBe(9);
+  expect(said(odd.worker)).toContain(`odd: safe up to step 10; nothing waits. ${words}`);
+  expect(odd.status).toContain("odd can go on from step 10 on another node.");
+  expect(odd.status).toContain(words);
+
+  const index = JSON.stringify({
+    weight_map: { a: "model-00001-of-00002.safetensors", b: "model-00002-of-00002.safetensors" },
+  });
+  const shard = 'Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from("{}")])';
+  const final = await endWith(
+    "final",
+    `put("", { "config.json": "{}", "model.safetensors.index.json": ${JSON.stringify(index)},
+      "model-00001-of-00002.safetensors": ${shard} });`,
+  );
+  const why = "model-00002-of-00002.safetensors is missing";
+  const sentence = `The final model of final is kept as doubtful: ${why}. \`tidemark restore final@final DIR\` restores it all the same.`;
+  expect(final.code).toBe(9);
+  expect(said(final.worker)).toContain("Kept as doubtful: the final model of final, 106 B");
+  expect(said(final.worker)).toContain(`final: safe up to step 10; nothing waits. ${sentence}`);
+  expect(final.status).toContain("final can go on from step 10 on another node.");
+  expect(final.status).toContain(sentence);
+  await waitUntil("the alert fires", async () => {
+    const { rows } = await stage.client.alerts.active.query({ limit: 50 });
+    return rows.some(({ text }) => text === `kept the final model of final, which may not be whole: ${why}`);
+  });
+  const id = (await stage.client.nodes.list.query()).find((node) => node.name === "final")?.id ?? "";
+  expect(await stage.client.nodes.lines.query({ id })).toMatchObject([{ run: "final", isFinalDoubtful: true }]);
 });
 
 test("modes, empty folders and times are restored with the files", async () => {

@@ -27,6 +27,12 @@ export const root = {
       test: "e2e/process/doubtful.test.ts > what a program that failed left behind is not gone on from by itself on its own node, with a hub and alone",
     },
     {
+      situation: "`run --require-safe`, and the last checkpoint or the final model is only kept as doubtful.",
+      outcome:
+        "It ends with 9, and its last sentence names it. So do `status`, also without a worker, and the alert; the page of the node shows it.",
+      test: "e2e/process/doubtful.test.ts > --require-safe ends with 9 when the last checkpoint or the final model may not be whole, and status and the hub name it",
+    },
+    {
       situation: "The hub is of an earlier version, which would take a doubtful checkpoint for a whole one.",
       outcome: "The worker does not send it, and says that the checkpoint is not finished.",
       test: "worker/capture/keep-capturing.test.ts > as unfinished is kept as doubtful after a while, by a hub that keeps such ones apart",

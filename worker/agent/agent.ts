@@ -339,5 +339,5 @@ async function sayGoodbye(agent: Agent, about: { mostMs: number; isFollowed: boo
     if (!isFollowed) await hub.ask("goodbye", (client, signal) => client.node.goodbye.mutate(undefined, { signal }));
   };
   await Promise.race([words().catch(() => undefined), systemClock.sleep(mostMs)]);
-  reporter.leaving(await readBacklog(agent));
+  reporter.leaving(await readBacklog(agent), agent.doubtful.unresolved);
 }

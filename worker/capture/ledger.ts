@@ -235,18 +235,26 @@ function createWriter(books: Books, journal: { append(record: Line): Promise<voi
   };
 }
 
+/** What a worker left in its ledger. */
+export interface LeftLedger {
+  captures: readonly Capture[];
+  /** Folders in which checkpoints were seen. */
+  folders: ReadonlySet<string>;
+  safe: ReadonlyMap<string, SafePoint>;
+  /** All runs that it has seen. */
+  runs: ReadonlySet<string>;
+}
+
 /**
  * Returns the captures of a ledger that no worker holds, as they were left, and the folders in which checkpoints were seen.
  * Faults: READ_FAILED.
  */
-export async function readLedger(
-  path: string,
-): Promise<{ captures: readonly Capture[]; folders: ReadonlySet<string>; safe: ReadonlyMap<string, SafePoint> }> {
+export async function readLedger(path: string): Promise<LeftLedger> {
   const books = emptyBooks();
   for (const record of await readJournal(path, ledgerLine)) apply(books, record);
   const paths = [...books.known.keys(), ...[...books.captures.values()].map(({ sourcePath }) => sourcePath)];
   const folders = new Set(paths.map((known) => dirname(known)));
-  return { captures: [...books.captures.values()], folders, safe: books.safe };
+  return { captures: [...books.captures.values()], folders, safe: books.safe, runs: new Set(books.runs.keys()) };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Agent } from "../agent/agent-assemble.ts";
 import { capturingOf } from "../agent/agent-capture.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { Candidate } from "../capture/detection/find.ts";
+import { createDoubtfulCaptures } from "../capture/doubtful-captures.ts";
 import { lookAt } from "../capture/detection/look.ts";
 import { isAllSafe, tellNothingTaken, type NothingTaken } from "./judge-safety.ts";
 
@@ -34,6 +35,7 @@ async function ended(...paths: string[]) {
     options: { watches: [{ run, folder, takes: null }] },
     ledger: { all: () => [], safe: () => null, knows: () => false, isRestored: () => false, isUnfinished: () => false },
     savedRuns: new Set<string>(),
+    doubtful: createDoubtfulCaptures([]),
     watchedSince: new Map(),
     laidBefore: new Map(),
     refused: new Map(),
@@ -75,6 +77,7 @@ function saved(knows: (path: string) => boolean = () => true) {
       intervalMs: () => null,
     },
     savedRuns: new Set([run]),
+    doubtful: createDoubtfulCaptures([]),
     watchedSince: new Map(),
     laidBefore: new Map(),
     leftInPlace: new Map(),
@@ -145,6 +148,41 @@ test("what is no checkpoint, and what another run could not take, is no refusal 
   agent.refused.set(join(folder, "notes.dat"), { run: runName.parse("other"), fingerprint: null });
   expect(await isSafe()).toBe(true);
 });
+
+test.each(["checkpoint", "final model"])(
+  "a %s that may be incomplete is not safe, until a later whole one of its kind is",
+  async (kind) => {
+    const { agent, capturing, isSafe } = saved();
+    const role = kind === "checkpoint" ? {} : { role: "final-model" as const };
+    const captureAt = (step: number, change: Partial<Capture>): Capture =>
+      ({
+        id: `${step} ${Object.keys(change).join()}`,
+        run,
+        step,
+        sourcePath: join(folder, String(step)),
+        sizeBytes: 1,
+        capturedAt: step,
+        ...change,
+      }) as Capture;
+    const whole = captureAt(10, role);
+    capturing.onCaptured(whole);
+    agent.doubtful.noteStored(whole);
+    expect(await isSafe()).toBe(true);
+    const doubtful = captureAt(20, { ...role, doubt: "b.bin is left out" });
+    capturing.onCaptured(doubtful);
+    expect(await isSafe()).toBe(false);
+    agent.doubtful.noteStored(doubtful);
+    expect(await isSafe()).toBe(false);
+    expect(agent.doubtful.unresolved(run)).toEqual([{ run, step: 20, why: "b.bin is left out", at: 20, ...role }]);
+    // Neither an earlier one, nor one of the other kind, nor of another run shows that it is whole.
+    agent.doubtful.noteStored(captureAt(15, role));
+    agent.doubtful.noteStored(captureAt(30, kind === "checkpoint" ? { role: "final-model" } : {}));
+    agent.doubtful.noteStored(captureAt(30, { ...role, run: runName.parse("other") }));
+    expect(await isSafe()).toBe(false);
+    agent.doubtful.noteStored(captureAt(30, role));
+    expect(await isSafe()).toBe(true);
+  },
+);
 
 test("a folder that cannot be read is not safe", async () => {
   await rm(folder, { recursive: true });

@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import {
   adviceOf,
   continueFrom,
@@ -6,12 +5,8 @@ import {
   MOST_NAMED,
   type ContinueAdvice,
   type DiskPoint,
-  type RestorePoint,
 } from "#protocol/checkpoint/continue-words.ts";
-import type { restorePointsInput } from "#protocol/wire/hello.ts";
 import type { Hub } from "../api/hub.ts";
-import type { NodeCaller } from "../api/caller.ts";
-import type { Context } from "../api/trpc.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { readNode } from "../nodes/list.ts";
 import { readRestorePoints } from "./newest.ts";
@@ -60,19 +55,4 @@ export async function continueNode(hub: Hub, idOrName: string): Promise<Continue
   const { id } = readNode(hub, idOrName);
   const found = await adviseContinue(hub, { nodeIds: [id], most: MOST_LISTED });
   return found.get(id) ?? { runs: [], text: "" };
-}
-
-/**
- * Returns the newest checkpoints in the database for a node's own runs. Leaves out a run that the node does not write, unless
- * the hub does not know the run.
- */
-export async function tellRestorePoints(
-  { hub, caller }: Context & { caller: NodeCaller },
-  { runs }: z.infer<typeof restorePointsInput>,
-): Promise<RestorePoint[]> {
-  const own = runs.filter((run) => hub.live.mayWriteNow(run, caller.nodeId));
-  const points = await readRestorePoints(hub.db, own);
-  return own
-    .filter((run) => hub.live.writers.has(run) || !points.has(run))
-    .map((run) => points.get(run) ?? { run, newest: null, trashedStep: null });
 }

@@ -127,6 +127,21 @@ export const doubtfulAfter = (
     orderBy: NEWEST,
   });
 
+/** Returns the newest doubtful final model of a run that no later whole one replaces; null when there is none. */
+export async function doubtfulFinal(tx: Pick<Transaction, "checkpoint">, run: string): Promise<Checkpoint | null> {
+  const which = { run, state: "complete", role: "final-model", abandonedAt: null };
+  const found = await tx.checkpoint.findFirst({
+    where: { ...which, doubt: { not: null } },
+    orderBy: { capturedAt: "desc" },
+  });
+  if (found === null) return null;
+  const whole = await tx.checkpoint.findFirst({
+    where: { ...which, doubt: null, capturedAt: { gte: found.capturedAt } },
+    select: { id: true },
+  });
+  return whole === null ? found : null;
+}
+
 const MOST_OF_A_NAME = 64;
 
 /** Returns the newest complete checkpoint that the training program gave this name; null when there is none. */

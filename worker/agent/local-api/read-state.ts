@@ -65,12 +65,16 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
 
 /** Returns the doubtful captures since this start, and doubtful ones of the hub that are later than where the run continues. */
 function doubtfulOf({ doubtful, options, runs }: Agent): NonNullable<LocalStatus["doubtful"]> {
+  const own = doubtful.all();
   const before = options.watches.flatMap(({ run }) => {
     const found = runs.get(run)?.claim?.doubtful;
-    const isKnown = doubtful.some((one) => one.run === run && one.step === found?.step);
+    const isKnown = own.some((one) => one.run === run && one.step === found?.step && one.role === undefined);
     return found === undefined || isKnown ? [] : [{ run, ...found }];
   });
-  return [...before, ...doubtful];
+  return [
+    ...before,
+    ...own.map(({ run, step, why, role }) => ({ run, step, why, ...(role !== undefined && { role }) })),
+  ];
 }
 
 /** Returns which pieces of steps that several nodes write together are missing, as the hub knows it. */

@@ -1,3 +1,5 @@
+import type { RunName } from "#protocol/base/names.ts";
+import type { DoubtfulPoint } from "#protocol/checkpoint/continue-words.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
@@ -24,7 +26,8 @@ export interface CaptureMessages {
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
   /** Prints how many checkpoints are not safe when the worker is asked to stop. */
   draining(unsafe: number): void;
-  leaving(backlog: readonly RunBacklog[]): void;
+  /** Prints what is not safe at the end. `doubtfulOf`: the last captures of a run, where they may be incomplete. */
+  leaving(backlog: readonly RunBacklog[], doubtfulOf: (run: RunName) => readonly DoubtfulPoint[]): void;
 }
 
 /** Shortest time between two forecasts of one run. */
@@ -93,8 +96,8 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
       const text = `Uploading ${unsafe === 1 ? "one checkpoint" : `${formatCount(unsafe)} checkpoints`} while there is time.`;
       terminal.say(text, { type: "draining", checkpoints: unsafe });
     },
-    leaving: (backlog) => {
-      for (const run of backlog) terminal.say(...lastWords(run));
+    leaving: (backlog, doubtfulOf) => {
+      for (const run of backlog) terminal.say(...lastWords(run, doubtfulOf(run.run)));
     },
   };
 }
