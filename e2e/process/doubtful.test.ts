@@ -2,6 +2,8 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, utimesSync, 
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { IMPLEMENTATIONS, stageOver, type Staged } from "../stage/stage-over.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { layersOf, writeSafetensors } from "../stage/write-checkpoint.ts";
 
@@ -23,6 +25,24 @@ const SHARDED = {
   ...WHOLE,
   "shards.safetensors.index.json": JSON.stringify({ weight_map: { w: "shards-00001-of-00002.safetensors" } }),
 };
+
+/** Writes two files of step 10, and one of step 20 when 10 is known as safe; then it fails. */
+const crashing = (folder: string) => `const fs = require("node:fs"), path = require("node:path");
+  const from = process.env.TIDEMARK_RESUME_STEP;
+  console.log("goes on at " + from);
+  if (from !== "") process.exit(0);
+  const put = (step, names) => {
+    const at = path.join(${JSON.stringify(folder)}, "step_" + step);
+    fs.mkdirSync(at, { recursive: true });
+    for (const name of names) fs.writeFileSync(path.join(at, name), name + " of " + step);
+  };
+  put(10, ["part-0.bin", "part-1.bin"]);
+  const go = path.join(${JSON.stringify(folder)}, "..", "go");
+  setInterval(() => {
+    if (!fs.existsSync(go)) return;
+    put(20, ["part-0.bin"]);
+    process.exit(1);
+  }, 20);`;
 
 describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
   let staged: Staged;
@@ -55,6 +75,32 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     expect(said(third)).toContain("goes on at 20");
   });
 
+  test("what a program that failed left behind is not gone on from by itself on its own node", async () => {
+    const folder = staged.folderOf("crash");
+    mkdirSync(folder, { recursive: true });
+    const start = (flags: string[] = []) =>
+      staged.startNode({
+        name: "crash",
+        run: "crash",
+        program: [process.execPath, "-e", crashing(folder)],
+        flags: ["--settle", "200ms", ...flags],
+      });
+    const first = await start();
+    await waitUntil("step 10 is safe", () => said(first).includes("Safe: crash step 10"));
+    writeFileSync(join(folder, "..", "go"), "");
+    expect(await first.exited).toMatchObject({ code: 1 });
+    expect(said(first)).toContain("Captured crash step 20: 1 files");
+    expect(said(first)).toContain("It is doubtful: its program ended with a fault");
+    const second = await start();
+    expect(await second.exited).toMatchObject({ code: 0 });
+    expect(said(second)).toContain("crash goes on from step 10.");
+    expect(said(second)).toContain("goes on at 10");
+    expect(said(second)).toContain("Step 20 of crash is in the bucket and doubtful");
+    const third = await start(["--from", "20"]);
+    expect(await third.exited).toMatchObject({ code: 0 });
+    expect(said(third)).toContain("goes on at 20");
+  });
+
   test("modes, empty folders and times are restored with the files", async () => {
     const folder = staged.folderOf("modes");
     mkdirSync(folder, { recursive: true });
@@ -83,5 +129,66 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
       const { rows } = await staged.stage().client.alerts.active.query({ limit: 50 });
       return rows.some(({ kind, text }) => kind === "doubtful" && text.includes(WHY));
     });
+  });
+
+  /** Runs a program to its end that writes step 10 whole and then, when that is safe, what `last` writes. */
+  async function endWith(name: string, last: string) {
+    const folder = staged.folderOf(name);
+    const go = join(folder, "..", "go");
+    const script = `const fs = require("node:fs"), path = require("node:path"), folder = ${JSON.stringify(folder)};
+      const put = (at, files) => {
+        fs.mkdirSync(path.join(folder, at), { recursive: true });
+        for (const [name, text] of Object.entries(files)) fs.writeFileSync(path.join(folder, at, name), text);
+      };
+      put("step_10", { "part-0.bin": "a", "part-1.bin": "b" });
+      setInterval(() => {
+        if (!fs.existsSync(${JSON.stringify(go)})) return;
+        ${last}
+        process.exit(0);
+      }, 20);`;
+    const worker = await staged.startNode({
+      name,
+      run: name,
+      program: [process.execPath, "-e", script],
+      flags: ["--settle", "200ms", "--require-safe"],
+    });
+    await waitUntil("step 10 is safe", () => said(worker).includes(`Safe: ${name} step 10`));
+    writeFileSync(go, "");
+    const { code } = await worker.exited;
+    const { stdout: status } = await runOnce(testedWorker(), ["status", "--state", staged.stateOf(name)], {});
+    return { code, worker, status };
+  }
+
+  test("--require-safe ends with 9 when the last checkpoint or the final model may not be whole, and status and the hub name it", async () => {
+    const odd = await endWith("odd", 'put("step_20", { "part-0.bin": "a", "b\\u0007c": "b" });');
+    const words = "odd step 20 is kept as doubtful: b\\u0007c is left out";
+    expect(odd.code).toBe(9);
+    expect(said(odd.worker)).toContain(`odd: safe up to step 10; nothing waits. ${words}`);
+    expect(odd.status).toContain("odd can go on from step 10 on another node.");
+    expect(odd.status).toContain(words);
+
+    const index = JSON.stringify({
+      weight_map: { a: "model-00001-of-00002.safetensors", b: "model-00002-of-00002.safetensors" },
+    });
+    const shard = 'Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from("{}")])';
+    const final = await endWith(
+      "final",
+      `put("", { "config.json": "{}", "model.safetensors.index.json": ${JSON.stringify(index)},
+        "model-00001-of-00002.safetensors": ${shard} });`,
+    );
+    const why = "model-00002-of-00002.safetensors is missing";
+    const sentence = `The final model of final is kept as doubtful: ${why}. \`tidemark restore final@final DIR\` restores it all the same.`;
+    expect(final.code).toBe(9);
+    expect(said(final.worker)).toContain("Kept as doubtful: the final model of final, 106 B");
+    expect(said(final.worker)).toContain(`final: safe up to step 10; nothing waits. ${sentence}`);
+    expect(final.status).toContain("final can go on from step 10 on another node.");
+    expect(final.status).toContain(sentence);
+    const { client } = staged.stage();
+    await waitUntil("the alert fires", async () => {
+      const { rows } = await client.alerts.active.query({ limit: 50 });
+      return rows.some(({ text }) => text === `kept the final model of final, which may not be whole: ${why}`);
+    });
+    const id = (await client.nodes.list.query()).find((node) => node.name === "final")?.id ?? "";
+    expect(await client.nodes.lines.query({ id })).toMatchObject([{ run: "final", isFinalDoubtful: true }]);
   });
 });

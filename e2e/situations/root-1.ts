@@ -21,6 +21,18 @@ export const root = {
       test: "worker/capture/keep-capturing.test.ts > as unfinished is kept as doubtful when its program has ended, behind what is whole",
     },
     {
+      situation: "The same, and the program is started again on the node that wrote it.",
+      outcome:
+        "It goes on from the newest whole checkpoint, with a hub and without, and the doubtful one is moved aside and named. --from STEP takes it.",
+      test: "e2e/process/doubtful.test.ts > what a program that failed left behind is not gone on from by itself on its own node",
+    },
+    {
+      situation: "`run --require-safe`, and the last checkpoint or the final model is only kept as doubtful.",
+      outcome:
+        "It ends with 9, and its last sentence names it. So do `status`, also without a worker, and the alert; the page of the node shows it.",
+      test: "e2e/process/doubtful.test.ts > --require-safe ends with 9 when the last checkpoint or the final model may not be whole, and status and the hub name it",
+    },
+    {
       situation: "The hub is of an earlier version, which would take a doubtful checkpoint for a whole one.",
       outcome: "The worker does not send it, and says that the checkpoint is not finished.",
       test: "worker/capture/keep-capturing.test.ts > as unfinished is kept as doubtful after a while, by a hub that keeps such ones apart",
@@ -79,6 +91,12 @@ export const root = {
       outcome:
         "The newest whole one is chosen, else the newest doubtful one, and one that is known to be damaged last, with a hub and without.",
       test: "server/core/runs/newest.test.ts > of a role is the newest of the most trusted kind, and the text of a doubt says nothing of time",
+    },
+    {
+      situation: "One of these nodes has sent its piece, and another has not (its disk is full, it was lost).",
+      outcome:
+        "The step is not safe on any of them: `status` and the hub count the piece as work at risk and name what is missing, and --require-safe ends with 9 after a minute.",
+      test: "e2e/process/pieces.test.ts > of one node alone end --require-safe with 9, and those of all nodes with 0",
     },
     {
       situation: "A doubtful checkpoint is the only one of its run, and the run has further homes.",

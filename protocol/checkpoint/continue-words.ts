@@ -1,9 +1,28 @@
 import { formatBytes, formatCount } from "../base/units.ts";
+import { visibleText } from "../base/visible-text.ts";
+import type { CheckpointRole } from "./checkpoint.ts";
 
 /**
  * Advises how to continue the runs of a node that is away. The hub's record says from which checkpoint a run can continue:
  * the node does not learn that a checkpoint was trashed or found damaged. Only the node knows its disk.
  */
+
+/** A checkpoint, or a final model, that may be incomplete. */
+export interface DoubtfulPoint {
+  step: number;
+  why: string;
+  role?: CheckpointRole;
+}
+
+/** Says that a checkpoint may be incomplete, and how to use it. */
+export const doubtfulWords = (run: string, { step, why, role }: DoubtfulPoint): string =>
+  role === "final-model"
+    ? `The final model of ${visibleText(run)} is kept as doubtful: ${visibleText(why)}. \`tidemark restore ${visibleText(run)}@final DIR\` restores it all the same.`
+    : `${visibleText(run)} step ${formatCount(step)} is kept as doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`;
+
+/** Says which piece of a step that several nodes write is missing. */
+export const openPiecesWords = (run: string, { step, why }: { step: number; why: string }): string =>
+  `${visibleText(run)} step ${formatCount(step)} is not whole yet: ${visibleText(why)}.`;
 
 /** State of one run in the hub's record. */
 export interface RestorePoint {
@@ -12,6 +31,10 @@ export interface RestorePoint {
   newest: { step: number; isDamaged: boolean } | null;
   /** Newest step in the trash when the run has no other checkpoint; null: none. */
   trashedStep: number | null;
+  /** Later ones than `newest`, and a final model, that may be incomplete. Absent: none, or an earlier version. */
+  doubtful?: DoubtfulPoint[];
+  /** Steps that several nodes write together and that lack a piece. Absent: none, or an earlier version. */
+  openPieces?: { step: number; why: string }[];
 }
 
 /** State of a run as known to the node that writes it. */
@@ -23,6 +46,8 @@ export interface DiskPoint {
   localStep: number | null;
   localAt: number | null;
   unsafe: { checkpoints: number; bytes: number };
+  /** The node's piece of `localStep` is in the bucket, and those of other nodes are missing. */
+  isStoredPiece?: true;
 }
 
 export interface ContinueFrom extends RestorePoint {
@@ -52,10 +77,18 @@ export const inNamingOrder = (runs: readonly DiskPoint[]): DiskPoint[] =>
 /** Combines the record and the disk of one run. `point` undefined: the record does not know the run. */
 export function continueFrom(disk: DiskPoint, point: RestorePoint | undefined): ContinueFrom {
   const { run, safeStep, localStep, unsafe } = disk;
-  const { newest = null, trashedStep = null } = point ?? {};
+  const { newest = null, trashedStep = null, doubtful, openPieces } = point ?? {};
   const sent = Math.max(safeStep ?? -1, newest?.step ?? -1);
-  const isOnDisk = unsafe.checkpoints > 0 && localStep !== null && localStep > sent;
-  return { run, newest, trashedStep, onDisk: isOnDisk ? { step: localStep, bytes: unsafe.bytes } : null };
+  const isNewer = unsafe.checkpoints > 0 && localStep !== null && localStep > sent;
+  const isOnDisk = isNewer && disk.isStoredPiece !== true;
+  return {
+    run,
+    newest,
+    trashedStep,
+    onDisk: isOnDisk ? { step: localStep, bytes: unsafe.bytes } : null,
+    ...(doubtful !== undefined && { doubtful }),
+    ...(openPieces !== undefined && { openPieces }),
+  };
 }
 
 function recordWords({ run, newest, trashedStep }: RestorePoint): string {

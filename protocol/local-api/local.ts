@@ -1,3 +1,4 @@
+import type { CheckpointRole } from "../checkpoint/checkpoint.ts";
 import * as z from "zod";
 import type { CommandDetail } from "../wire/commands.ts";
 import { checkpointRole } from "../checkpoint/checkpoint.ts";
@@ -34,6 +35,8 @@ export interface SaveAnswer {
   state: TransferState;
   sizeBytes: number;
   files: number;
+  /** Only this node's piece of the step, which is safe when the pieces of all nodes are there. */
+  isPiece?: true;
 }
 
 /** `POST /v1/flush`: answers when every checkpoint that is finished by now is safe. */
@@ -149,7 +152,7 @@ export interface LocalStatus extends LocalState {
   /** Checkpoints that the worker moved aside in watched folders, and that a person must decide about; at most 64. */
   aside: LocalAside[];
   /** Checkpoints kept since the worker's start although they may be incomplete, with the reason. Absent from older workers. */
-  doubtful?: { run: string; step: number; why: string }[];
+  doubtful?: { run: string; step: number; why: string; role?: CheckpointRole }[];
   /** Steps written by several nodes that lack a piece. Absent when none does, or when the hub is away. */
   openPieces?: { run: string; step: number; why: string }[];
   /** Watched folders whose captures go to a disk with much less space. Absent from older workers. */

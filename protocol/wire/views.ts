@@ -82,6 +82,8 @@ export interface NodeLine {
   others: number;
   /** Newest step that may not be whole and that is later than the newest from which the run goes on; null: none. */
   doubtfulStep: number | null;
+  /** The last final model may not be whole. */
+  isFinalDoubtful: boolean;
 }
 
 export interface NodeRow {

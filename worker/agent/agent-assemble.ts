@@ -35,6 +35,7 @@ import type { Restorer } from "../restore/restorer.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { Ends } from "../capture/ends.ts";
 import { createDisk, type Disk } from "../capture/disk-budget.ts";
+import type { DoubtfulCaptures } from "../capture/doubtful-captures.ts";
 import type { Ledger } from "../capture/ledger.ts";
 import type { Runs } from "../capture/runs.ts";
 import type { ProgressBars } from "../program/progress-bars.ts";
@@ -94,8 +95,7 @@ export interface Agent {
   beginnings: Map<RunName, Beginning>;
   /** Runs of which this worker has made something safe since it started. */
   savedRuns: Set<RunName>;
-  /** Checkpoints that this worker captured since its start although they may be incomplete. */
-  doubtful: { run: RunName; step: number; why: string }[];
+  doubtful: DoubtfulCaptures;
   /** Number of epochs that this worker opened per run because training began anew (`beginLine`). */
   linesBegun: Map<RunName, number>;
   /** When this worker began to watch each run, epoch ms. */
@@ -250,7 +250,6 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     refused: new Map(),
     leftOut: new Set(),
     beginnings: new Map(),
-    doubtful: [],
     linesBegun: new Map(),
     preparesRuns: beginning.preparesRuns,
     engines,

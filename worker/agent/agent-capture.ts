@@ -42,9 +42,8 @@ async function warnOfDisk({ state, reporter }: Agent, folder: string): Promise<v
 }
 
 function sayCaptured(agent: Agent, captured: Capture): void {
-  const { run, step, doubt } = captured;
   agent.refused.delete(captured.sourcePath);
-  if (doubt !== undefined) agent.doubtful.push({ run, step, why: doubt });
+  agent.doubtful.note(captured);
   agent.reporter.captured(captured);
   warnOfPace(agent, captured);
   agent.uploader.wake();

@@ -40,6 +40,7 @@ async function told(
       runStartedAt: async () => 400_000,
       knows: () => false,
       isRestored: () => false,
+      isUnfinished: () => false,
     },
     reporter: { lost: () => undefined, waitingFor: () => undefined },
   };

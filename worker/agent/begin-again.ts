@@ -54,6 +54,7 @@ async function readKept(
     for (const { step, state, writtenAt: at } of await readLocalCheckpoints(watch, {
       knows: ledger.knows,
       isRestored: ledger.isRestored,
+      isUnfinished: ledger.isUnfinished,
       watchedSince: watchedSince.get(run) ?? 0,
     })) {
       if (state !== "torn") here.push({ step, at });

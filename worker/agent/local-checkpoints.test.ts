@@ -22,7 +22,12 @@ async function write(path: string, bytes: string | Buffer, atMs: number): Promis
 
 async function found(watchedSince = 1_000_000) {
   const watch = { folder, run: runName.parse("story"), takes: null };
-  const local = await readLocalCheckpoints(watch, { knows: () => false, isRestored: () => false, watchedSince });
+  const local = await readLocalCheckpoints(watch, {
+    knows: () => false,
+    isRestored: () => false,
+    isUnfinished: () => false,
+    watchedSince,
+  });
   return local.map(({ step, state, content }) => [step, state, content]);
 }
 
@@ -31,7 +36,7 @@ test("a program that begins anew keeps what is no model: its vocabulary, its fea
   for (const name of ["ckpt.pt", "training_state.json", "vocab.json", "features.npz", "words.pkl"])
     await write(name, SAFETENSORS, now);
   const watch = { folder, run: runName.parse("story"), takes: null };
-  const evidence = { knows: () => true, isRestored: () => false, watchedSince: 0 };
+  const evidence = { knows: () => true, isRestored: () => false, isUnfinished: () => false, watchedSince: 0 };
   const moved = async (...named: Parameters<typeof readLocalCheckpoints>) =>
     (await readLocalCheckpoints(...named)).flatMap((one) => movedWith(one, "start") ?? [basename(one.path)]);
   expect((await moved(watch, evidence)).toSorted()).toEqual(["ckpt.pt", "training_state.json"]);
@@ -100,6 +105,20 @@ test.each(["/nonexistent/logs", "self", "trainer_state.json/x"])(
   },
 );
 
+test("what was captured although it may be unfinished is doubtful, until a restore put it there or training went on", async () => {
+  await write("step_40/model.bin", "weights", 2_000_000);
+  const watch = { folder, run: runName.parse("story"), takes: null };
+  const stateWith = async (isUnfinished: boolean, isRestored: boolean) => {
+    const evidence = { knows: () => true, isRestored: () => isRestored, isUnfinished: () => isUnfinished };
+    return (await readLocalCheckpoints(watch, { ...evidence, watchedSince: 0 })).map(({ state }) => state);
+  };
+  expect(await stateWith(false, false)).toEqual(["whole"]);
+  expect(await stateWith(true, false)).toEqual(["doubtful"]);
+  expect(await stateWith(true, true)).toEqual(["whole"]);
+  await write("step_50/model.bin", "weights", 3_000_000);
+  expect(await stateWith(true, false)).toEqual(["whole", "doubtful"]);
+});
+
 test("what was captured as doubtful is torn by its own files, and what was restored is whole", async () => {
   await write(
     "checkpoint-40/model.safetensors.index.json",
@@ -108,7 +127,7 @@ test("what was captured as doubtful is torn by its own files, and what was resto
   );
   await write("checkpoint-40/trainer_state.json", "{}", 2_000_000);
   const watch = { folder, run: runName.parse("story"), takes: null };
-  const evidence = { knows: () => true, watchedSince: 0 };
+  const evidence = { knows: () => true, isUnfinished: () => true, watchedSince: 0 };
   const stateOf = async (isRestored: boolean) =>
     (await readLocalCheckpoints(watch, { ...evidence, isRestored: () => isRestored })).map(({ state }) => state);
   expect(await stateOf(false)).toEqual(["torn"]);

@@ -12,6 +12,8 @@ export interface LocalEvidence {
   /** Returns whether this worker captured or restored the checkpoint. */
   knows(path: string, fingerprint: string): boolean;
   isRestored(path: string): boolean;
+  /** Returns whether the known content of the path was captured although nothing showed that it was finished. */
+  isUnfinished(path: string): boolean;
   /** When this worker began to watch the run, epoch ms. */
   watchedSince: number;
 }
@@ -22,7 +24,7 @@ export interface LocalEvidence {
  */
 export async function readLocalCheckpoints(
   { folder, takes, followsLinks }: Watch,
-  { knows, isRestored, watchedSince }: LocalEvidence,
+  { knows, isRestored, isUnfinished, watchedSince }: LocalEvidence,
 ): Promise<LocalCheckpoint[]> {
   const found: LocalCheckpoint[] = [];
   const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows, isRestored });
@@ -42,8 +44,9 @@ export async function readLocalCheckpoints(
     const isKnown = !isEmpty && knows(path, look.fingerprint);
     const byFiles =
       isEmpty || look.temporary !== null || lacksLinkedState(look) ? "torn" : await stateOf(candidate, look);
-    // A capture may have been doubtful: what its own files call unfinished is no checkpoint to resume from. What was restored is.
-    const state = isKnown && (byFiles !== "torn" || isRestored(path)) ? "whole" : byFiles;
+    // A capture proves nothing when it was made although the checkpoint may be unfinished. What was restored is whole.
+    const isProven = isRestored(path) || (byFiles !== "torn" && !isUnfinished(path));
+    const state = isKnown && isProven ? "whole" : byFiles;
     const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;
     const { fingerprint } = look;
     const appeared = await appearedAt(path, { newestMs: writtenAt });

@@ -191,6 +191,42 @@ describe("what was refused", () => {
     ]);
   });
 
+  test("whose program crashed and whose files say nothing is noted as unfinished, also after a restart, until it is written again", async () => {
+    const path = join(watched, "step_20");
+    const put = async (name: string) => {
+      await mkdir(path, { recursive: true });
+      await writeFile(join(path, name), name);
+      await utimes(join(path, name), 1_700_000_000, 1_700_000_000);
+    };
+    await put("part-0.bin");
+    await watchWith({ hubKnows: () => true, over: () => "crashed" }, async () => false);
+    expect(ledger.all().map(({ step, doubt }) => [step, doubt])).toEqual([
+      [20, "its program ended with a fault, and nothing in it says whether it was finished"],
+    ]);
+    expect(ledger.isUnfinished(path)).toBe(true);
+    for (let starts = 0; starts < 2; starts++) {
+      await ledger.close();
+      ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
+      expect(ledger.isUnfinished(path)).toBe(true);
+    }
+    await put("part-1.bin");
+    await watchWith({ hubKnows: () => true, over: () => "done" }, async () => false);
+    expect(ledger.all()).toHaveLength(2);
+    expect(ledger.isUnfinished(path)).toBe(false);
+  });
+
+  test("for one impossible name alone is not noted as unfinished: on its own disk it lacks nothing", async () => {
+    const path = join(watched, "step_20");
+    await mkdir(path, { recursive: true });
+    for (const name of ["part-0.bin", "part\u0007.bin"]) {
+      await writeFile(join(path, name), name);
+      await utimes(join(path, name), 1_700_000_000, 1_700_000_000);
+    }
+    await watchWith({ hubKnows: () => true, over: () => "done" }, async () => false);
+    expect(ledger.all().map(({ step, doubt }) => [step, doubt?.includes("is left out")])).toEqual([[20, true]]);
+    expect(ledger.isUnfinished(path)).toBe(false);
+  });
+
   test("as unfinished is said once, and taken soon after it was finished while the program goes on", async () => {
     await write(60, "training_args.bin");
     const refused: string[] = [];

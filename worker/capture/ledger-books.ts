@@ -16,12 +16,24 @@ export interface SafePoint {
   epoch: number | null;
 }
 
+/** The newest piece of this node that is in the bucket and whose step is not known to be whole. */
+export interface KeptPiece extends SafePoint {
+  files: number;
+}
+
 export const ledgerLine = z.discriminatedUnion("t", [
   z.object({
     t: z.literal("capture"),
     capture,
     /** Present when the capture is new. In one line, so that no kill leaves it remembered and not in the queue. */
-    taken: z.object({ fingerprint: z.string(), startedAt: z.number() }).optional(),
+    taken: z
+      .object({
+        fingerprint: z.string(),
+        startedAt: z.number(),
+        /** Nothing showed that its program had finished it. */
+        isUnfinished: z.literal(true).optional(),
+      })
+      .optional(),
   }),
   z.object({ t: z.literal("move"), id: z.string(), to: transferState, at: z.number(), fault: faultData.nullable() }),
   z.object({
@@ -48,9 +60,23 @@ export const ledgerLine = z.discriminatedUnion("t", [
   z.object({ t: z.literal("hold"), run: z.string(), isHeld: z.boolean() }),
   z.object({ t: z.literal("rank"), run: z.string(), priority: z.number() }),
   z.object({ t: z.literal("drop"), id: z.string() }),
-  z.object({ t: z.literal("known"), path: z.string(), fingerprint: z.string() }),
+  z.object({
+    t: z.literal("known"),
+    path: z.string(),
+    fingerprint: z.string(),
+    isUnfinished: z.literal(true).optional(),
+  }),
   z.object({ t: z.literal("restored"), path: z.string() }),
   z.object({ t: z.literal("forget-safe"), run: z.string() }),
+  z.object({
+    t: z.literal("piece"),
+    run: z.string(),
+    step: z.number(),
+    at: z.number(),
+    sizeBytes: z.number(),
+    epoch: z.number().nullable(),
+    files: z.number(),
+  }),
   z.object({
     t: z.literal("stored"),
     path: z.string(),
@@ -85,11 +111,14 @@ interface StoredContent {
 export interface Books {
   captures: Map<string, Capture>;
   known: Map<string, string>;
+  /** Paths whose known content nothing showed to be finished. */
+  unfinished: Set<string>;
   /** Content in the bucket, by path. */
   stored: Map<string, StoredContent>;
   /** Paths that a restore of this worker made and that the program has not written since. */
   restored: Set<string>;
   safe: Map<string, SafePoint>;
+  pieces: Map<string, KeptPiece>;
   held: Set<string>;
   ranks: Map<string, number>;
   /** Epoch in which each run was last written here. */
@@ -101,9 +130,11 @@ export interface Books {
 export const emptyBooks = (): Books => ({
   captures: new Map(),
   known: new Map(),
+  unfinished: new Set(),
   stored: new Map(),
   restored: new Set(),
   safe: new Map(),
+  pieces: new Map(),
   held: new Set(),
   ranks: new Map(),
   epochs: new Map(),
@@ -146,27 +177,44 @@ export function apply(books: Books, record: Line): void {
       books.captures.delete(record.id);
       return;
     case "known":
-      books.known.set(record.path, record.fingerprint);
+      noteKnown(books, record.path, record);
       return;
     case "restored":
       books.restored.add(record.path);
       return;
     case "forget-safe":
       books.safe.delete(record.run);
+      books.pieces.delete(record.run);
       return;
+    case "piece": {
+      const { run, ...piece } = record;
+      notePiece(books, run, { ...pointOf(piece), files: piece.files });
+      return;
+    }
     case "stored":
       books.stored.set(record.path, { fingerprint: record.fingerprint, checkpointId: record.checkpointId });
       return;
     case "safe":
-      books.safe.set(record.run, pointOf(record));
+      noteSafe(books, record.run, pointOf(record));
       return;
     case "run":
       books.runs.set(record.run, { startedAt: record.startedAt, lastAt: record.lastAt, intervalMs: record.intervalMs });
   }
 }
 
-function applyTaken(books: Books, item: Capture, taken: { fingerprint: string; startedAt: number }): void {
-  books.known.set(item.sourcePath, taken.fingerprint);
+interface KnownContent {
+  fingerprint: string;
+  isUnfinished?: true | undefined;
+}
+
+function noteKnown(books: Books, path: string, { fingerprint, isUnfinished }: KnownContent): void {
+  books.known.set(path, fingerprint);
+  if (isUnfinished === true) books.unfinished.add(path);
+  else books.unfinished.delete(path);
+}
+
+function applyTaken(books: Books, item: Capture, taken: KnownContent & { startedAt: number }): void {
+  noteKnown(books, item.sourcePath, taken);
   // The program itself has written under that name now.
   books.restored.delete(item.sourcePath);
   if (item.role !== undefined) return;
@@ -192,7 +240,30 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   if (item.role !== undefined || item.doubt !== undefined) return;
   const before = books.safe.get(item.run);
   const point = pointOf({ ...item, at: item.capturedAt });
+  // A piece alone is no checkpoint: only the hub knows when the pieces of the other nodes are there.
+  if (item.piece !== undefined) {
+    notePiece(books, item.run, { ...point, files: item.files.length });
+    return;
+  }
   if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);
+}
+
+function noteSafe(books: Books, run: string, point: SafePoint): void {
+  books.safe.set(run, point);
+  const piece = books.pieces.get(run);
+  if (piece !== undefined && isNewerPoint(point, piece)) books.pieces.delete(run);
+}
+
+/** Notes a piece, unless a newer one is known or the step is safe. */
+function notePiece({ pieces, safe }: Books, run: string, piece: KeptPiece): void {
+  const isPassed = [safe.get(run), pieces.get(run)].some((known) => known !== undefined && isNewerPoint(known, piece));
+  if (!isPassed) pieces.set(run, piece);
+}
+
+/** Returns the newest piece of the run's present epoch that waits for the pieces of other nodes; null: none does. */
+export function openPieceOf({ pieces, epochs }: Books, run: string): KeptPiece | null {
+  const piece = pieces.get(run);
+  return piece === undefined || piece.epoch !== (epochs.get(run) ?? null) ? null : piece;
 }
 
 /** Returns the pointers that were captured with a checkpoint, by the paths where they lay, with their content. */
@@ -227,7 +298,12 @@ const keyOf = ({ step }: SafePoint, writerEpoch: number) => ({ step, writerEpoch
 /** Returns the smallest journal with the same meaning. */
 export function linesOf(books: Books): Line[] {
   return [
-    ...[...books.known].map(([path, fingerprint]): Line => ({ t: "known", path, fingerprint })),
+    ...[...books.known].map(([path, fingerprint]): Line => ({
+      t: "known",
+      path,
+      fingerprint,
+      ...(books.unfinished.has(path) && { isUnfinished: true }),
+    })),
     ...[...books.stored].map(([path, content]): Line => ({ t: "stored", path, ...content })),
     ...[...books.restored].map((path): Line => ({ t: "restored", path })),
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
@@ -236,6 +312,7 @@ export function linesOf(books: Books): Line[] {
     ...[...books.held].map((run): Line => ({ t: "hold", run, isHeld: true })),
     ...[...books.ranks].map(([run, priority]): Line => ({ t: "rank", run, priority })),
     ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
+    ...[...books.pieces].map(([run, rest]): Line => ({ t: "piece", run, ...rest })),
     ...[...books.captures.values()].map((item): Line => ({ t: "capture", capture: item })),
   ];
 }

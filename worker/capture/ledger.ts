@@ -5,7 +5,17 @@ import { MOST_WOBBLE_MS } from "../base/file-times.ts";
 import { openJournal, readJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFingerprint } from "./detection/look.ts";
-import { apply, emptyBooks, ledgerLine, linesOf, type Books, type Line, type SafePoint } from "./ledger-books.ts";
+import {
+  apply,
+  emptyBooks,
+  ledgerLine,
+  linesOf,
+  type Books,
+  type KeptPiece,
+  type Line,
+  type SafePoint,
+  openPieceOf,
+} from "./ledger-books.ts";
 
 /**
  * The queue of captures, on disk before anybody is told of them. A capture stays in it until its end is in the outbox, so a
@@ -21,7 +31,8 @@ const LOOSE = "#loose";
 export const EVERY_RUN = "*";
 
 export interface Ledger {
-  add(capture: Capture, fingerprint: string): Promise<void>;
+  /** Adds a capture. `isUnfinished`: nothing shows that its program had finished it. */
+  add(capture: Capture, fingerprint: string, isUnfinished?: boolean): Promise<void>;
   /**
    * Moves a capture to another state. On a full disk the move counts in memory and is written with the next record. A kill
    * before that repeats the work that led to it, which changes nothing. The same holds for `drop`.
@@ -59,8 +70,10 @@ export interface Ledger {
   get(id: string): Capture | undefined;
   byTransfer(transferId: string): Capture | undefined;
   /** Remembers content that must not be captured: captured already, restored from the bucket, refused, or passed over. */
-  remember(path: string, fingerprint: string): Promise<void>;
+  remember(path: string, fingerprint: string, isUnfinished?: boolean): Promise<void>;
   knows(path: string, fingerprint: string): boolean;
+  /** Returns whether the known content of a path was captured although nothing showed that it was finished. */
+  isUnfinished(path: string): boolean;
   /** Remembers a set of files also for the time when its labels have gone to the next step. */
   rememberSet(path: string, look: Pick<Look, "files" | "fingerprint" | "newestMs">): Promise<void>;
   /** Remembers known content of which only the disk changed the times (see `file-times`), at the first look of this process. */
@@ -84,6 +97,8 @@ export interface Ledger {
   chosenEpoch(run: string): number | null;
   noteChosen(run: string, epoch: number): Promise<void>;
   safe(run: string): SafePoint | null;
+  /** Returns this node's newest piece of the present epoch whose step waits for the pieces of other nodes; null: none does. */
+  piece(run: string): KeptPiece | null;
   /** Records a safe point that was not captured here but restored from the bucket. */
   noteSafe(run: string, point: SafePoint): Promise<void>;
   /** Forgets the safe point: training was started from its beginning, and nothing of its present line is safe. */
@@ -131,8 +146,9 @@ export async function openLedger(
     return found;
   };
   return {
-    add: async (item, fingerprint) => {
-      const record: Line = { t: "capture", capture: item, taken: { fingerprint, startedAt: wallNow() } };
+    add: async (item, fingerprint, isUnfinished = false) => {
+      const taken = { fingerprint, startedAt: wallNow(), ...(isUnfinished && { isUnfinished: true as const }) };
+      const record: Line = { t: "capture", capture: item, taken };
       // On disk first: a capture that could not be written does not count, and a later look takes it again.
       await journal.append(record);
       apply(books, record);
@@ -161,8 +177,9 @@ export async function openLedger(
     all: () => [...books.captures.values()],
     get: (id) => books.captures.get(id),
     byTransfer: (transferId) => books.captures.values().find((item) => item.transferId === transferId),
-    remember: async (known, fingerprint) => {
-      if (books.known.get(known) !== fingerprint) await write({ t: "known", path: known, fingerprint });
+    remember: async (known, fingerprint, isUnfinished = false) => {
+      if (books.known.get(known) === fingerprint) return;
+      await write({ t: "known", path: known, fingerprint, ...(isUnfinished && { isUnfinished: true }) });
     },
     rememberSet: async (path, look) => {
       const own = fingerprintWithoutLabels(look);
@@ -181,10 +198,12 @@ export async function openLedger(
       if (loose === null) return;
       const [names, newestMs] = known?.split(" ") ?? [];
       if (names !== loose.names || Math.abs(Number(newestMs) - loose.newestMs) > MOST_WOBBLE_MS) return;
-      await write({ t: "known", path, fingerprint: look.fingerprint });
+      const isUnfinished = books.unfinished.has(path) && { isUnfinished: true as const };
+      await write({ t: "known", path, fingerprint: look.fingerprint, ...isUnfinished });
     },
     knows: (known, fingerprint) =>
       books.known.get(known) === fingerprint || books.known.get(known + UNLABELED) === fingerprint,
+    isUnfinished: (path) => books.unfinished.has(path),
     storedAs: (path, fingerprint) => {
       const known = books.stored.get(path);
       return known?.fingerprint === fingerprint ? known.checkpointId : null;
@@ -205,6 +224,7 @@ export async function openLedger(
     chosenEpoch: (run) => books.chosen.get(run) ?? null,
     noteChosen: (run, epoch) => write({ t: "chosen", run, epoch }),
     safe: (run) => books.safe.get(run) ?? null,
+    piece: (run) => openPieceOf(books, run),
     forgetSafe: async (run) => {
       if (books.safe.has(run)) await write({ t: "forget-safe", run });
     },
@@ -241,18 +261,26 @@ function createWriter(books: Books, journal: { append(record: Line): Promise<voi
   };
 }
 
+/** What a worker left in its ledger. */
+export interface LeftLedger {
+  captures: readonly Capture[];
+  /** Folders in which checkpoints were seen. */
+  folders: ReadonlySet<string>;
+  safe: ReadonlyMap<string, SafePoint>;
+  /** All runs that it has seen. */
+  runs: ReadonlySet<string>;
+}
+
 /**
  * Returns the captures of a ledger that no worker holds, as they were left, and the folders in which checkpoints were seen.
  * Faults: READ_FAILED.
  */
-export async function readLedger(
-  path: string,
-): Promise<{ captures: readonly Capture[]; folders: ReadonlySet<string>; safe: ReadonlyMap<string, SafePoint> }> {
+export async function readLedger(path: string): Promise<LeftLedger> {
   const books = emptyBooks();
   for (const record of await readJournal(path, ledgerLine)) apply(books, record);
   const paths = [...books.known.keys(), ...[...books.captures.values()].map(({ sourcePath }) => sourcePath)];
   const folders = new Set(paths.map((known) => dirname(known)));
-  return { captures: [...books.captures.values()], folders, safe: books.safe };
+  return { captures: [...books.captures.values()], folders, safe: books.safe, runs: new Set(books.runs.keys()) };
 }
 
 /**

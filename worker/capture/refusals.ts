@@ -57,7 +57,8 @@ export function createRefusals(parts: RefusalParts, clock: Clock): Refusals {
     refusals.set(candidate.path, { what, code, fingerprint, at: clock.now() });
     // Called first, because what follows fails on a full disk.
     if (before?.what !== what) parts.onRefused(candidate, fault, look);
-    if (look !== null && FOR_GOOD.has(code)) await ledger.remember(candidate.path, fingerprint);
+    if (look !== null && FOR_GOOD.has(code))
+      await ledger.remember(candidate.path, fingerprint, candidate.doubt !== undefined);
     if (told.get(candidate.path) === what) return;
     // An older hub does not know the code, and would refuse everything behind it in the outbox. A hub that has said nothing yet
     // is told at a later look.

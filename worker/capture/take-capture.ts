@@ -81,7 +81,7 @@ export async function takeCapture(
       });
       if (about.open != null) capture.open = about.open;
       try {
-        await ledger.add(capture, look.fingerprint);
+        await ledger.add(capture, look.fingerprint, candidate.doubt !== undefined);
       } catch (error) {
         // The disk is most likely full, and the copy must not fill it further.
         await removeOwned("capture", capture.folder);

@@ -36,6 +36,27 @@ test("without an answer of the hub the node's own record is told as that", () =>
   expect(adviceHere({ captures, safe: new Map() }, null).sentences[0]).toContain("llama has no safe checkpoint");
 });
 
+test("what may be incomplete, and what lacks the piece of another node, is named, escaped, also where nothing is safe", () => {
+  const doubtful = [
+    { step: 20, why: "b\u001b.bin is left out" },
+    { step: 10, why: "a shard is missing", role: "final-model" as const },
+  ];
+  const openPieces = [{ step: 30, why: "the piece of node 1 is missing" }];
+  const books = { captures: [], safe: new Map(), runs: new Set(["llama", "idle"]) };
+  const empty = { newest: null, trashedStep: null };
+  const advice = adviceHere(books, [
+    { run: "llama", ...empty, doubtful, openPieces },
+    { run: "idle", ...empty },
+  ]);
+  expect(advice.runs).toEqual([{ run: "llama", ...empty, onDisk: null, doubtful, openPieces }]);
+  expect(advice.sentences).toEqual([
+    "llama has no safe checkpoint: on another node it starts from 0.",
+    "llama step 20 is kept as doubtful: b\\u001b.bin is left out. `tidemark run --from 20` goes on from it all the same.",
+    "The final model of llama is kept as doubtful: a shard is missing. `tidemark restore llama@final DIR` restores it all the same.",
+    "llama step 30 is not whole yet: the piece of node 1 is missing.",
+  ]);
+});
+
 test("nothing is advised of a run that another node writes, and names are escaped", () => {
   expect(adviceHere({ captures, safe }, []).sentences).toEqual([]);
   const odd = new Map([["x\u001b[2J", { step: 1, at: 0, sizeBytes: 1, epoch: 1 }]]);

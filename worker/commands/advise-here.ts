@@ -1,8 +1,10 @@
 import {
   adviceOf,
   continueFrom,
+  doubtfulWords,
   inNamingOrder,
   MOST_NAMED,
+  openPiecesWords,
   type ContinueFrom,
   type DiskPoint,
   type RestorePoint,
@@ -27,6 +29,8 @@ type Waiting = Pick<Capture, "run" | "step" | "state" | "sizeBytes" | "capturedA
 interface Books {
   captures: readonly Waiting[];
   safe: ReadonlyMap<string, SafePoint>;
+  /** All runs that the node has seen. */
+  runs?: ReadonlySet<string>;
 }
 
 /** What the runs of this node can be continued from, and who says so. */
@@ -38,13 +42,13 @@ export interface AdviceHere {
 }
 
 /** Returns what the ledger knows of each run, in naming order. */
-function diskPointsOf({ captures, safe }: Books): DiskPoint[] {
+function diskPointsOf({ captures, safe, runs = new Set() }: Books): DiskPoint[] {
   // No program goes on from a final model.
   const waiting = Map.groupBy(
     captures.filter((one) => isUnsafe(one) && one.role === undefined),
     ({ run }): string => run,
   );
-  const names = new Set<string>([...waiting.keys(), ...safe.keys()]);
+  const names = new Set<string>([...waiting.keys(), ...safe.keys(), ...runs]);
   return inNamingOrder(
     [...names].map((run) => {
       const mine = waiting.get(run) ?? [];
@@ -64,6 +68,12 @@ function diskPointsOf({ captures, safe }: Books): DiskPoint[] {
   );
 }
 
+/** Says what of a run may be incomplete, and what of it lacks the piece of another node. */
+const incompleteWords = ({ run, doubtful = [], openPieces = [] }: ContinueFrom): string[] => [
+  ...doubtful.map((one) => doubtfulWords(run, one)),
+  ...openPieces.map((one) => openPiecesWords(run, one)),
+];
+
 /** Says what the runs of this node can be continued from. `points`: the record of the hub or of the bucket; null: it did not answer. */
 export function adviceHere(
   books: Books,
@@ -78,7 +88,10 @@ export function adviceHere(
   });
   const known = disks.flatMap((disk) => {
     const point = points === null ? own(disk) : points.find(({ run }) => run === disk.run);
-    return point === undefined ? [] : [continueFrom(disk, point)];
+    if (point === undefined) return [];
+    // Of a run that it never wrote there is nothing to tell.
+    const isWritten = disk.localStep !== null || point.doubtful !== undefined || point.openPieces !== undefined;
+    return isWritten ? [continueFrom(disk, point)] : [];
   });
   const shown = known.slice(0, MOST_POINTS).map((one) => ({ ...one, run: shownName(one.run) }));
   const { text } = adviceOf(shown, { node: "this node", total: known.length });
@@ -86,7 +99,7 @@ export function adviceHere(
   return {
     runs: known.slice(0, MOST_NAMED),
     by: points === null ? "node" : asked,
-    sentences: text === "" ? [] : [`${lead}${text}`],
+    sentences: text === "" ? [] : [`${lead}${text}`, ...known.slice(0, MOST_NAMED).flatMap(incompleteWords)],
   };
 }
 

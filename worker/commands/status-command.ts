@@ -40,7 +40,7 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   } catch (error) {
     if (!isFault(error) || error.code !== "NO_WORKER") throw error;
   }
-  const { captures, folders, safe } = await readLedger(join(state, "ledger.jsonl"));
+  const { captures, folders, safe, runs } = await readLedger(join(state, "ledger.jsonl"));
   const waiting = captures.filter(isUnsafe);
   const aside = await listAllAside(folders);
   const bytes = waiting.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
@@ -48,7 +48,7 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
     waiting.length === 0
       ? "nothing waits in its queue"
       : `${formatCount(waiting.length)} checkpoints, ${formatBytes(bytes)}, wait in its queue and go on at the next start`;
-  const advice = await adviseHere({ config, home, signal }, { captures, safe });
+  const advice = await adviseHere({ config, home, signal }, { captures, safe, runs });
   const to = config.text("to");
   const stored = to === null ? null : await listStored(config, { to, signal });
   const others = stored?.otherWriters ?? [];

@@ -1,3 +1,4 @@
+import { doubtfulWords, openPiecesWords } from "#protocol/checkpoint/continue-words.ts";
 import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
 import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
@@ -15,13 +16,8 @@ export function sentencesOf(status: LocalStatus): string[] {
     ...status.runs.map((run) => sentenceOfRun(run, status.at)),
     ...status.runs.flatMap(({ run }) => lineSentences(run, status.lines ?? [])),
     ...(error === null ? [] : [error]),
-    ...(status.doubtful ?? []).map(
-      ({ run, step, why }) =>
-        `${shownName(run)} step ${formatCount(step)} is kept as doubtful: ${shownName(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
-    ),
-    ...(status.openPieces ?? []).map(
-      ({ run, step, why }) => `${shownName(run)} step ${formatCount(step)} is not whole yet: ${shownName(why)}.`,
-    ),
+    ...(status.doubtful ?? []).map(({ run, ...one }) => doubtfulWords(run, one)),
+    ...(status.openPieces ?? []).map(({ run, ...one }) => openPiecesWords(run, one)),
     ...(status.smallDisks ?? []).map(({ says, fix }) => `${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`),
     // A worker of an earlier version says nothing of it.
     ...asideSentences((status as Partial<LocalStatus>).aside ?? []),

@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import type { TakenJob } from "#protocol/jobs/node-jobs.ts";
+import { createDoubtfulCaptures } from "../capture/doubtful-captures.ts";
 import type { SafetyParts } from "../supervise/judge-safety.ts";
 import type { Supervised } from "../supervise/supervise.ts";
 import { exitOf, exitOfFault } from "./run-job.ts";
@@ -21,8 +22,11 @@ const agentWith = (safe: number | null, refused: SafetyParts["refused"] = new Ma
       safe: () => (safe === null ? null : { step: safe }),
       knows: () => false,
       isRestored: () => false,
+      isUnfinished: () => false,
+      piece: () => null,
     },
     savedRuns: new Set(),
+    doubtful: createDoubtfulCaptures([]),
     watchedSince: new Map(),
     laidBefore: new Map(),
     refused,

@@ -1,7 +1,7 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { isAdopted } from "#protocol/checkpoint/adopted.ts";
 import { byNewest, KINDS_BY_TRUST, type CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
-import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
+import type { DoubtfulPoint, RestorePoint } from "#protocol/checkpoint/continue-words.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { FoundCheckpoint } from "#protocol/wire/hello.ts";
 import type { RunName } from "#protocol/base/names.ts";
@@ -105,6 +105,34 @@ export function doubtfulAfter(choosing: Choosing, newest: Chosen | null): Promis
 }
 
 /**
+ * Returns the newest doubtful final model that no later whole one replaces; null where there is none. Looks only at what is as late
+ * as `newest`, because a final model is the last of a run. Faults: those of the store.
+ */
+async function doubtfulFinal({ records, record }: Choosing, newest: Chosen | null): Promise<StoredManifest | null> {
+  const late = record.checkpoints.filter(({ writerEpoch, step }) => {
+    if (newest === null) return true;
+    return byNewest({ writerEpoch, step }, newest.listed) <= 0;
+  });
+  const finals: StoredManifest[] = [];
+  await firstOf(records, late, (manifest) => {
+    if (roleOf(manifest) === "final-model") finals.push(manifest);
+    return false;
+  });
+  const latest = finals.toSorted((a, b) => b.capturedAt - a.capturedAt)[0];
+  return latest !== undefined && doubtOf(latest) !== null ? latest : null;
+}
+
+/** Returns the later checkpoint and the final model that may be incomplete. Faults: those of the store. */
+async function doubtfulPoints(choosing: Choosing, newest: Chosen | null): Promise<DoubtfulPoint[]> {
+  const step = await doubtfulAfter(choosing, newest);
+  const final = await doubtfulFinal(choosing, newest);
+  return [
+    ...(step === null ? [] : [{ step: step.listed.step, why: doubtOf(step.manifest) ?? "" }]),
+    ...(final === null ? [] : [{ step: final.step, why: doubtOf(final) ?? "", role: "final-model" as const }]),
+  ];
+}
+
+/**
  * Returns what a run can be continued from, by its bucket; null for a run that the bucket does not know. `trashedStep` is told only
  * where nothing else is left, as a hub tells it. Faults: those of the store.
  */
@@ -112,14 +140,16 @@ export async function restorePointOf(choosing: Choosing, run: RunName): Promise<
   const { records, record, damaged } = choosing;
   if (record.checkpoints.length === 0 && record.trashed.length === 0 && record.claims.length === 0) return null;
   const newest = await newestOf(choosing);
+  const found = await doubtfulPoints(choosing, newest);
+  const doubtful = found.length > 0 && { doubtful: found };
   if (newest !== null) {
     const { step, checkpointId } = newest.listed;
-    return { run, newest: { step, isDamaged: damaged.has(checkpointId) }, trashedStep: null };
+    return { run, newest: { step, isDamaged: damaged.has(checkpointId) }, trashedStep: null, ...doubtful };
   }
   const abandoned = abandonedIn({ ...record, checkpoints: record.trashed });
   const trashed = record.trashed.filter(({ checkpointId }) => !abandoned.has(checkpointId));
-  const found = await firstOf(records, trashed, isResumable);
-  return { run, newest: null, trashedStep: found?.listed.step ?? null };
+  const whole = await firstOf(records, trashed, isResumable);
+  return { run, newest: null, trashedStep: whole?.listed.step ?? null, ...doubtful };
 }
 
 export interface CheckpointWish {

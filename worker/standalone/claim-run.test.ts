@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { filePath, nodeName } from "#protocol/base/names.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
-import { chooseWanted, newestOf } from "./choose-checkpoint.ts";
+import { chooseWanted, newestOf, restorePointOf } from "./choose-checkpoint.ts";
 import { claimRun, createRunClaims } from "./claim-run.ts";
 import { detectConditions } from "./detect-conditions.ts";
 import { createRunRecords, lineOf } from "./run-record.ts";
@@ -128,6 +128,24 @@ test("without a hub the final model is the newest of the most trusted kind, as w
   expect(await found()).toBe(200);
   store(50);
   expect(await found()).toBe(50);
+});
+
+test("what may be incomplete is told with what a run can be continued from: a later step, and the last final model", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  const point = async () => restorePointOf(await one.choose(), RUN);
+  storeCheckpoint(bucket, { epoch: 1, step: 10 });
+  expect(await point()).toEqual({ run: RUN, newest: { step: 10, isDamaged: false }, trashedStep: null });
+  storeCheckpoint(bucket, { epoch: 1, step: 5, doubt: "an earlier one is no matter" });
+  storeCheckpoint(bucket, { epoch: 1, step: 20, doubt: "its optimizer is missing" });
+  storeCheckpoint(bucket, { epoch: 1, step: 30, role: "final-model", doubt: "a shard is missing" });
+  const step = { step: 20, why: "its optimizer is missing" };
+  expect(await point()).toMatchObject({
+    newest: { step: 10 },
+    doubtful: [step, { step: 30, why: "a shard is missing", role: "final-model" }],
+  });
+  storeCheckpoint(bucket, { epoch: 1, step: 31, role: "final-model" });
+  expect(await point()).toMatchObject({ newest: { step: 10 }, doubtful: [step] });
 });
 
 test("one that was found damaged, or that a hub moved to its trash, is passed over", async () => {

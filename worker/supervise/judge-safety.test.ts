@@ -9,6 +9,7 @@ import type { Agent } from "../agent/agent-assemble.ts";
 import { capturingOf } from "../agent/agent-capture.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { Candidate } from "../capture/detection/find.ts";
+import { createDoubtfulCaptures } from "../capture/doubtful-captures.ts";
 import { lookAt } from "../capture/detection/look.ts";
 import { isAllSafe, tellNothingTaken, type NothingTaken } from "./judge-safety.ts";
 
@@ -32,8 +33,16 @@ async function ended(...paths: string[]) {
   const events: NodeEventBody[] = [];
   const agent = {
     options: { watches: [{ run, folder, takes: null }] },
-    ledger: { all: () => [], safe: () => null, knows: () => false, isRestored: () => false },
+    ledger: {
+      all: () => [],
+      safe: () => null,
+      knows: () => false,
+      isRestored: () => false,
+      isUnfinished: () => false,
+      piece: () => null,
+    },
     savedRuns: new Set<string>(),
+    doubtful: createDoubtfulCaptures([]),
     watchedSince: new Map(),
     laidBefore: new Map(),
     refused: new Map(),
@@ -99,8 +108,17 @@ test("checkpoints, a final model below the folder and text are nothing that was 
 function saved(knows: (path: string) => boolean = () => true) {
   const agent = {
     options: { watches: [{ run, folder, takes: null }], settleMs: 1, unfinishedAfterMs: 1 },
-    ledger: { all: () => [], safe: () => null, knows, isRestored: () => false, intervalMs: () => null },
+    ledger: {
+      all: () => [],
+      safe: () => null,
+      knows,
+      isRestored: () => false,
+      isUnfinished: () => false,
+      piece: () => null,
+      intervalMs: () => null,
+    },
     savedRuns: new Set([run]),
+    doubtful: createDoubtfulCaptures([]),
     watchedSince: new Map(),
     laidBefore: new Map(),
     leftInPlace: new Map(),
@@ -172,6 +190,41 @@ test("what is no checkpoint, and what another run could not take, is no refusal 
   agent.refused.set(join(folder, "notes.dat"), { run: runName.parse("other"), fingerprint: null });
   expect(await isSafe()).toBe(true);
 });
+
+test.each(["checkpoint", "final model"])(
+  "a %s that may be incomplete is not safe, until a later whole one of its kind is",
+  async (kind) => {
+    const { agent, capturing, isSafe } = saved();
+    const role = kind === "checkpoint" ? {} : { role: "final-model" as const };
+    const captureAt = (step: number, change: Partial<Capture>): Capture =>
+      ({
+        id: `${step} ${Object.keys(change).join()}`,
+        run,
+        step,
+        sourcePath: join(folder, String(step)),
+        sizeBytes: 1,
+        capturedAt: step,
+        ...change,
+      }) as Capture;
+    const whole = captureAt(10, role);
+    capturing.onCaptured(whole);
+    agent.doubtful.noteStored(whole);
+    expect(await isSafe()).toBe(true);
+    const doubtful = captureAt(20, { ...role, doubt: "b.bin is left out" });
+    capturing.onCaptured(doubtful);
+    expect(await isSafe()).toBe(false);
+    agent.doubtful.noteStored(doubtful);
+    expect(await isSafe()).toBe(false);
+    expect(agent.doubtful.unresolved(run)).toEqual([{ run, step: 20, why: "b.bin is left out", at: 20, ...role }]);
+    // Neither an earlier one, nor one of the other kind, nor of another run shows that it is whole.
+    agent.doubtful.noteStored(captureAt(15, role));
+    agent.doubtful.noteStored(captureAt(30, kind === "checkpoint" ? { role: "final-model" } : {}));
+    agent.doubtful.noteStored(captureAt(30, { ...role, run: runName.parse("other") }));
+    expect(await isSafe()).toBe(false);
+    agent.doubtful.noteStored(captureAt(30, role));
+    expect(await isSafe()).toBe(true);
+  },
+);
 
 test("a folder that cannot be read is not safe", async () => {
   await rm(folder, { recursive: true });

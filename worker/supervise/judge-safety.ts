@@ -106,17 +106,22 @@ export async function isAllSafe(agent: SafetyParts, nothingTaken: readonly Nothi
 
 /** Tells whether nothing that the program wrote is unsafe. It may have written nothing. */
 export async function isNothingLeft(agent: SafetyParts, nothingTaken: readonly NothingTaken[]): Promise<boolean> {
-  const { options, ledger } = agent;
+  const { options, ledger, doubtful } = agent;
   for (const watch of options.watches) if (await hasRefused(agent, watch)) return false;
   return options.watches.every(
     ({ run }) =>
       !nothingTaken.some((one) => one.run === run) &&
+      doubtful.unresolved(run).length === 0 &&
+      ledger.piece(run) === null &&
       // Safe and superseded captures remain in the ledger for a moment.
       !ledger.all().some((item) => item.run === run && item.state !== "done" && item.state !== "superseded"),
   );
 }
 
-export type SafetyParts = Pick<Agent, "options" | "ledger" | "savedRuns" | "watchedSince" | "laidBefore" | "refused">;
+export type SafetyParts = Pick<
+  Agent,
+  "options" | "ledger" | "savedRuns" | "doubtful" | "watchedSince" | "laidBefore" | "refused"
+>;
 
 /**
  * Tells whether the folder has a checkpoint that changed since the start and was refused, or was neither captured nor skipped
@@ -131,6 +136,7 @@ async function hasRefused(agent: SafetyParts, watch: Watch): Promise<boolean> {
   const evidence = {
     knows: ledger.knows,
     isRestored: ledger.isRestored,
+    isUnfinished: ledger.isUnfinished,
     watchedSince: watchedSince.get(watch.run) ?? 0,
   };
   // An unreadable folder may hold anything, so it counts as not safe.

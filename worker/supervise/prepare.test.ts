@@ -21,6 +21,7 @@ const agentWithout = () =>
       safe: () => null,
       knows: () => false,
       isRestored: () => false,
+      isUnfinished: () => false,
       chosenEpoch: () => null,
       runStartedAt: async () => 0,
     },

@@ -84,6 +84,7 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     const local = await readLocalCheckpoints(watch, {
       knows: ledger.knows,
       isRestored: ledger.isRestored,
+      isUnfinished: ledger.isUnfinished,
       watchedSince: since,
     });
     if (!isAgain) for (const { path, fingerprint } of local) agent.laidBefore.set(path, fingerprint);

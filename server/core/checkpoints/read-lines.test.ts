@@ -25,9 +25,13 @@ it("tells where a node wrote its newest checkpoint of a run, and in how many oth
   await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
   expect(await lines()).toEqual([]);
   await saved(300, "version_0/checkpoints/epoch=0-step=300.ckpt", 1_000);
-  expect(await lines()).toEqual([{ run, folder: "version_0/checkpoints", others: 0, doubtfulStep: null }]);
+  expect(await lines()).toEqual([
+    { run, folder: "version_0/checkpoints", others: 0, doubtfulStep: null, isFinalDoubtful: false },
+  ]);
   await saved(20, "version_1/checkpoints/<b>.ckpt", 2_000);
-  expect(await lines()).toEqual([{ run, folder: "version_1/checkpoints", others: 1, doubtfulStep: null }]);
+  expect(await lines()).toEqual([
+    { run, folder: "version_1/checkpoints", others: 1, doubtfulStep: null, isFinalDoubtful: false },
+  ]);
   expect(await lines(other)).toEqual([]);
 });
 
@@ -37,9 +41,31 @@ it("names a doubtful checkpoint that is later than the newest whole one, and no 
   await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
   const { checkpointId } = await makeSafe(test.hub, node, { epoch: 1, step: 10 });
   await test.hub.db.checkpoint.update({ where: { id: checkpointId }, data: { doubt: "a shard is missing" } });
-  expect(await lines()).toEqual([{ run, folder: "", others: 0, doubtfulStep: 10 }]);
+  expect(await lines()).toEqual([{ run, folder: "", others: 0, doubtfulStep: 10, isFinalDoubtful: false }]);
   await saved(20, "new/ckpt_20.pt", 2_000);
-  expect(await lines()).toEqual([{ run, folder: "new", others: 0, doubtfulStep: null }]);
+  expect(await lines()).toEqual([{ run, folder: "new", others: 0, doubtfulStep: null, isFinalDoubtful: false }]);
+});
+
+it("names a doubtful final model until a later one is whole, whatever checkpoints are there", async () => {
+  await claim(node);
+  const backlog = makeRunBacklog({ run, writerEpoch: 1 });
+  await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
+  const put = async (step: number, data: { role?: string; doubt?: string; capturedAt: number }) => {
+    const { checkpointId } = await makeSafe(test.hub, node, { epoch: 1, step });
+    const change = { ...data, capturedAt: new Date(data.capturedAt) };
+    await test.hub.db.checkpoint.update({ where: { id: checkpointId }, data: change });
+  };
+  const told = () => callAs(test.hub, node.caller).node.restorePoints({ runs: [run] });
+  await put(10, { role: "final-model", capturedAt: 1_000 });
+  await put(10, { role: "final-model", doubt: "a shard is missing", capturedAt: 2_000 });
+  await put(10, { capturedAt: 3_000 });
+  expect(await lines()).toEqual([{ run, folder: "", others: 0, doubtfulStep: null, isFinalDoubtful: true }]);
+  expect(await told()).toMatchObject([
+    { newest: { step: 10 }, doubtful: [{ step: 10, why: "a shard is missing", role: "final-model" }] },
+  ]);
+  await put(10, { role: "final-model", capturedAt: 4_000 });
+  expect(await lines()).toEqual([]);
+  expect(await told()).toEqual([{ run, newest: { step: 10, isDamaged: false }, trashedStep: null }]);
 });
 
 it("looks at the newest checkpoints of a run, however many there are", async () => {
@@ -57,7 +83,7 @@ it("looks at the newest checkpoints of a run, however many there are", async () 
     capturedAt: new Date(2_000 + index),
   }));
   await test.hub.db.checkpoint.createMany({ data: many });
-  expect(await lines()).toEqual([{ run, folder: "new", others: 0, doubtfulStep: null }]);
+  expect(await lines()).toEqual([{ run, folder: "new", others: 0, doubtfulStep: null, isFinalDoubtful: false }]);
 });
 
 it("passes over a place that cannot be read", async () => {

@@ -1,6 +1,6 @@
 import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
 import type { NodeLine } from "#protocol/wire/views.ts";
-import { doubtfulAfter, newestComplete } from "../runs/newest.ts";
+import { doubtfulAfter, doubtfulFinal, newestComplete } from "../runs/newest.ts";
 import { placeOfRow } from "../runs/place-of-row.ts";
 import type { Hub } from "../api/hub.ts";
 import { readNode } from "../nodes/list.ts";
@@ -12,7 +12,7 @@ const MOST_LOOKED_AT = 32;
 
 /**
  * Returns for each run of a node the subfolder of the watched one that holds its newest checkpoint, as far as places are
- * known, and a later checkpoint that is doubtful. @throws Fault NOT_FOUND
+ * known, and a later checkpoint or a final model that is doubtful. @throws Fault NOT_FOUND
  */
 export async function readLines(hub: Hub, id: string): Promise<NodeLine[]> {
   const { runs } = readNode(hub, id);
@@ -31,9 +31,10 @@ export async function readLines(hub: Hub, id: string): Promise<NodeLine[]> {
       }),
     );
     const doubtful = await doubtfulAfter(hub.db, run, await newestComplete(hub.db, run));
-    if (line === undefined && doubtful === null) continue;
+    const isFinalDoubtful = (await doubtfulFinal(hub.db, run)) !== null;
+    if (line === undefined && doubtful === null && !isFinalDoubtful) continue;
     const doubtfulStep = doubtful === null ? null : Number(doubtful.step);
-    found.push({ run, folder: line?.folder ?? "", others: earlier.length, doubtfulStep });
+    found.push({ run, folder: line?.folder ?? "", others: earlier.length, doubtfulStep, isFinalDoubtful });
   }
   return found;
 }

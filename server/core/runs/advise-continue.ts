@@ -1,4 +1,3 @@
-import type * as z from "zod";
 import {
   adviceOf,
   continueFrom,
@@ -6,15 +5,11 @@ import {
   MOST_NAMED,
   type ContinueAdvice,
   type DiskPoint,
-  type RestorePoint,
 } from "#protocol/checkpoint/continue-words.ts";
-import type { restorePointsInput } from "#protocol/wire/hello.ts";
 import type { Hub } from "../api/hub.ts";
-import type { NodeCaller } from "../api/caller.ts";
-import type { Context } from "../api/trpc.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { readNode } from "../nodes/list.ts";
-import { readRestorePoints } from "./newest.ts";
+import { readRestorePoints, readStoredPieces } from "./newest.ts";
 
 /** Nodes that one call reads. */
 const MOST_NODES = 200;
@@ -37,7 +32,8 @@ function writtenBy({ live }: Pick<Hub, "live">, { id, report }: LiveNode): DiskP
 
 /**
  * Returns for each of these nodes, 200 at most, from which checkpoint its runs can resume. The checkpoint comes from the
- * database, the state of the node's disk from its last report. Needs one query. `most`: runs per node.
+ * database, the state of the node's disk from its last report. Needs one query, and one more where a disk has what the
+ * database lacks. `most`: runs per node.
  */
 export async function adviseContinue(
   hub: Pick<Hub, "db" | "live">,
@@ -47,9 +43,19 @@ export async function adviseContinue(
   const asked = nodes.map((node) => ({ node, written: writtenBy(hub, node) }));
   const names = new Set(asked.flatMap(({ written }) => written.slice(0, most).map(({ run }) => run)));
   const points = await readRestorePoints(hub.db, [...names]);
+  const onDisks = asked.flatMap(({ node, written }) =>
+    written.slice(0, most).flatMap((disk) => {
+      const { run, onDisk } = continueFrom(disk, points.get(disk.run));
+      return onDisk === null ? [] : [{ nodeId: node.id, run, step: onDisk.step }];
+    }),
+  );
+  const pieces = await readStoredPieces(hub.db, onDisks);
   return new Map(
     asked.map(({ node, written }) => {
-      const runs = written.slice(0, most).map((disk) => continueFrom(disk, points.get(disk.run)));
+      const runs = written.slice(0, most).map((disk) => {
+        const isStoredPiece = pieces.has(`${node.id} ${disk.run}`) && { isStoredPiece: true as const };
+        return continueFrom({ ...disk, ...isStoredPiece }, points.get(disk.run));
+      });
       return [node.id, adviceOf(runs, { node: node.name, total: written.length })];
     }),
   );
@@ -60,19 +66,4 @@ export async function continueNode(hub: Hub, idOrName: string): Promise<Continue
   const { id } = readNode(hub, idOrName);
   const found = await adviseContinue(hub, { nodeIds: [id], most: MOST_LISTED });
   return found.get(id) ?? { runs: [], text: "" };
-}
-
-/**
- * Returns the newest checkpoints in the database for a node's own runs. Leaves out a run that the node does not write, unless
- * the hub does not know the run.
- */
-export async function tellRestorePoints(
-  { hub, caller }: Context & { caller: NodeCaller },
-  { runs }: z.infer<typeof restorePointsInput>,
-): Promise<RestorePoint[]> {
-  const own = runs.filter((run) => hub.live.mayWriteNow(run, caller.nodeId));
-  const points = await readRestorePoints(hub.db, own);
-  return own
-    .filter((run) => hub.live.writers.has(run) || !points.has(run))
-    .map((run) => points.get(run) ?? { run, newest: null, trashedStep: null });
 }

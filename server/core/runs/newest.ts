@@ -127,6 +127,46 @@ export const doubtfulAfter = (
     orderBy: NEWEST,
   });
 
+/** Returns the newest doubtful final model of a run that no later whole one replaces; null when there is none. */
+export async function doubtfulFinal(tx: Pick<Transaction, "checkpoint">, run: string): Promise<Checkpoint | null> {
+  const which = { run, state: "complete", role: "final-model", abandonedAt: null };
+  const found = await tx.checkpoint.findFirst({
+    where: { ...which, doubt: { not: null } },
+    orderBy: { capturedAt: "desc" },
+  });
+  if (found === null) return null;
+  const whole = await tx.checkpoint.findFirst({
+    where: { ...which, doubt: null, capturedAt: { gte: found.capturedAt } },
+    select: { id: true },
+  });
+  return whole === null ? found : null;
+}
+
+const MOST_STEPS = 200;
+
+interface StepOfNode {
+  nodeId: string;
+  run: string;
+  step: number;
+}
+
+/** Returns those of these steps of which only the piece of that node is there, as `nodeId run`. */
+export async function readStoredPieces(
+  tx: Pick<Transaction, "checkpoint">,
+  steps: readonly StepOfNode[],
+): Promise<ReadonlySet<string>> {
+  if (steps.length === 0) return new Set();
+  const rows = await tx.checkpoint.findMany({
+    where: {
+      state: "complete",
+      piece: { contains: '"rank"' },
+      OR: steps.slice(0, MOST_STEPS).map(({ nodeId, run, step }) => ({ nodeId, run, step: BigInt(step) })),
+    },
+    select: { nodeId: true, run: true },
+  });
+  return new Set(rows.map(({ nodeId, run }) => `${nodeId} ${run}`));
+}
+
 const MOST_OF_A_NAME = 64;
 
 /** Returns the newest complete checkpoint that the training program gave this name; null when there is none. */

@@ -52,6 +52,31 @@ describe("what fires", () => {
     expect([...(await active()), ...(await history())]).toEqual([]);
   });
 
+  it("a checkpoint that may not be whole until a later one is, and a final model until a later final model is", async () => {
+    await addRule({ kind: "doubtful", withinMs: 60 * MINUTE_MS });
+    const { nodeId } = await addTestNode(test.hub, profileId, "gpu-1");
+    let written = 0;
+    const put = async (step: number, data: { doubt?: string; role?: string }) => {
+      await addCompleteCheckpoint({ run: "llama", nodeId, step });
+      const capturedAt = new Date(test.hub.now() + ++written);
+      await test.hub.db.checkpoint.updateMany({ where: { step: BigInt(step) }, data: { ...data, capturedAt } });
+    };
+    const told = async () => {
+      await look();
+      return (await active()).map(({ text }) => text);
+    };
+    await addTestWriter(test.hub, "llama", nodeId);
+    await put(10, {});
+    await put(9, { role: "final-model", doubt: "a shard is missing" });
+    expect(await told()).toEqual(["kept the final model of llama, which may not be whole: a shard is missing"]);
+    await put(8, { role: "final-model" });
+    expect(await told()).toEqual([]);
+    await put(20, { doubt: "a name is left out" });
+    expect(await told()).toEqual(["kept step 20 of llama, which may not be whole: a name is left out"]);
+    await put(30, {});
+    expect(await told()).toEqual([]);
+  });
+
   it("a run with more work at risk than allowed, of those that are meant", async () => {
     await addRule({ kind: "at-risk", longerThanMs: 30 * MINUTE_MS }, { scope: { runs: "lla*" } });
     const node = await addTestNode(test.hub, profileId, "gpu-1");

@@ -5,7 +5,8 @@ import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
 import { formatBytes, formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { failedSignInsSince } from "#server/core/accounts/auth/refusals.ts";
-import { newestComplete } from "#server/core/runs/newest.ts";
+import type { Checkpoint } from "#prisma/client/client.ts";
+import { doubtfulFinal, newestComplete } from "#server/core/runs/newest.ts";
 import { storedFault } from "#server/core/events/event-row.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
@@ -187,7 +188,13 @@ async function refusedClaims(hub: Hub, rule: LiveRule, withinMs: number): Promis
 /** Time that other nodes have to commit their pieces of a step. */
 const PIECES_MS = 10 * 60_000;
 
-/** Finds doubtful checkpoints of which the run has no newer whole one. */
+/** Returns whether the run has a whole checkpoint that is as new. */
+async function isFollowed(hub: Hub, { run, writerEpoch, step }: Checkpoint): Promise<boolean> {
+  const newest = await newestComplete(hub.db, run);
+  return newest !== null && newest.writerEpoch >= writerEpoch && newest.step >= step;
+}
+
+/** Finds doubtful checkpoints, and final models, of which the run has no newer whole one. */
 async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise<Finding[]> {
   const rows = await hub.db.checkpoint.findMany({
     where: {
@@ -205,9 +212,10 @@ async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise
   for (const row of rows) {
     const { id, nodeId, node, run, step, doubt, committedAt } = row;
     if (!isMeant(hub, rule, { nodeId, run })) continue;
-    const newest = await newestComplete(hub.db, run);
-    if (newest !== null && newest.writerEpoch >= row.writerEpoch && newest.step >= step) continue;
-    const text = `kept step ${step} of ${run}, which may not be whole: ${visibleText(doubt ?? "")}`;
+    if (row.role === "final-model" ? (await doubtfulFinal(hub.db, run))?.id !== id : await isFollowed(hub, row))
+      continue;
+    const what = row.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
+    const text = `kept ${what}, which may not be whole: ${visibleText(doubt ?? "")}`;
     found.push({ subject: id, nodeId, nodeName: node.name, run, text, since: committedAt?.getTime() ?? hub.now() });
   }
   return found;

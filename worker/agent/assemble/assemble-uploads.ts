@@ -2,6 +2,7 @@ import type { RunName } from "#protocol/base/names.ts";
 import { systemClock } from "../../base/clock.ts";
 import type { Capture } from "../../capture/capture.ts";
 import { createEnds, type Ends } from "../../capture/ends.ts";
+import { createDoubtfulCaptures, type DoubtfulCaptures } from "../../capture/doubtful-captures.ts";
 import type { Ledger } from "../../capture/ledger.ts";
 import { createRuns, type Runs } from "../../capture/runs.ts";
 import { createUplink, type Uplink } from "../../capture/uplink.ts";
@@ -42,6 +43,7 @@ export interface AssembledUploads {
   ends: Ends;
   /** Runs of which this worker has made something safe since it started. */
   savedRuns: Set<RunName>;
+  doubtful: DoubtfulCaptures;
 }
 
 /** Creates the uploader with the runs that it writes and the rate forecast of the uplink. */
@@ -65,6 +67,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
   });
   const ends = createEnds();
   const savedRuns = new Set<RunName>();
+  const doubtful = createDoubtfulCaptures(ledger.all());
   const uploader = createUploader({
     ...sending,
     ledger,
@@ -75,14 +78,17 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     keepForCopies: async (item) => item.piece === undefined && (await pieces.keepForCopies(item, runs)),
     onEnd: (capture) => {
       reporter.uploadEnded(capture);
-      if (capture.state === "done") savedRuns.add(capture.run);
+      if (capture.state === "done") {
+        savedRuns.add(capture.run);
+        doubtful.noteStored(capture);
+      }
       ends.tell(capture);
       warnOfPace({ ledger, uplink, reporter }, capture);
     },
     onSent: uplink.add,
     onWaiting: reporter.waitingFor,
   });
-  return { runs, uplink, uploader, ends, savedRuns };
+  return { runs, uplink, uploader, ends, savedRuns, doubtful };
 }
 
 /** Returns the rate of the uplink as far as it is known before the first upload, bytes per second; null when it is not. */

@@ -65,12 +65,16 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
 
 /** Returns the doubtful captures since this start, and doubtful ones of the hub that are later than where the run continues. */
 function doubtfulOf({ doubtful, options, runs }: Agent): NonNullable<LocalStatus["doubtful"]> {
+  const own = doubtful.all();
   const before = options.watches.flatMap(({ run }) => {
     const found = runs.get(run)?.claim?.doubtful;
-    const isKnown = doubtful.some((one) => one.run === run && one.step === found?.step);
+    const isKnown = own.some((one) => one.run === run && one.step === found?.step && one.role === undefined);
     return found === undefined || isKnown ? [] : [{ run, ...found }];
   });
-  return [...before, ...doubtful];
+  return [
+    ...before,
+    ...own.map(({ run, step, why, role }) => ({ run, step, why, ...(role !== undefined && { role }) })),
+  ];
 }
 
 /** Returns which pieces of steps that several nodes write together are missing, as the hub knows it. */
@@ -88,11 +92,11 @@ async function findOpenPieces({ hub, options }: Agent): Promise<Pick<LocalStatus
 
 /** Returns the lines of each run (its checkpoints by folder) on the disk now. An unreadable folder counts as empty. */
 async function findLines({ options, ledger, watchedSince }: Agent): Promise<NonNullable<LocalStatus["lines"]>> {
-  const { knows, isRestored } = ledger;
+  const { knows, isRestored, isUnfinished } = ledger;
   const lines: NonNullable<LocalStatus["lines"]> = [];
   for (const watch of options.watches) {
     const { run, folder } = watch;
-    const evidence = { knows, isRestored, watchedSince: watchedSince.get(run) ?? 0 };
+    const evidence = { knows, isRestored, isUnfinished, watchedSince: watchedSince.get(run) ?? 0 };
     const found = await readLocalCheckpoints(watch, evidence).catch(() => []);
     const placed = found
       .filter(({ state }) => state !== "torn")
@@ -114,7 +118,9 @@ function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number
   const uplink = agent.uplink.bytesPerSecond();
   const rate = now.rate > 0 ? now.rate : uplink;
   const { leftBytes } = now;
-  const etaMs = leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
+  // Nobody knows when other nodes send their pieces.
+  const isSent = leftBytes === 0 && agent.ledger.piece(run.run) !== null;
+  const etaMs = isSent ? null : leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
   const isHeld = agent.ledger.isHeld(run.run);
   return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(run, uplink), isHeld };
 }
