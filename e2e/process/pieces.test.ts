@@ -39,26 +39,26 @@ const stepsOf = async (run: string) =>
 const show = ["sh", "-c", 'echo "goes on at $TIDEMARK_RESUME_STEP:" $(LC_ALL=C ls -A "$TIDEMARK_RESUME_PATH")'];
 
 test("of one node alone end --require-safe with 9, and those of all nodes with 0", async () => {
-  const start = (rank: 0 | 1) => {
-    const name = `last-${rank}`;
+  const start = (run: string, rank: 0 | 1) => {
+    const name = `${run}-${rank}`;
     const folder = join(stage.folderOf(name), "step_10");
     const files = OWN[rank].map((file) => join(layout, "step_10", file)).join(" ");
     return stage.startNode({
       name,
-      run: "last",
+      run,
       program: ["sh", "-c", `mkdir -p ${folder} && cp ${files} ${folder}`],
       flags: [...GROUP(rank), "--require-safe"],
     });
   };
-  const first = await start(0);
+  const first = await start("last", 0);
   await waitUntil("it waits for the other node", () => said(first).includes("Waiting for the pieces of other nodes"));
   process.kill(first.pid, "SIGTERM");
   expect(await first.exited).toMatchObject({ code: 9 });
   expect(said(first)).toContain("Kept: the piece of node 0 of 2 of last step 10");
   expect(said(first)).toContain("last: nothing of it is safe yet; nothing waits. last step 10 is not whole yet");
-  const both = await Promise.all([start(0), start(1)]);
+  const both = await Promise.all([start("both", 0), start("both", 1)]);
   for (const worker of both) expect(await worker.exited).toMatchObject({ code: 0 });
-  for (const worker of both) expect(said(worker)).toContain("Safe: last step 10, with the pieces of all nodes.");
+  for (const worker of both) expect(said(worker)).toContain("Safe: both step 10, with the pieces of all nodes.");
 });
 
 test("of several nodes are joined into one checkpoint, which each of them goes on from", async () => {
