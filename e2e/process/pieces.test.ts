@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { unpackLayout } from "../layouts/unpack-layout.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
+import { runOnce } from "../stage/run-once.ts";
+import { testedWorker } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 
 /** PyTorch DCP over two nodes with disks of their own: each has its data, and node 0 alone the metadata. */
@@ -36,7 +38,37 @@ const stepsOf = async (run: string) =>
 
 const show = ["sh", "-c", 'echo "goes on at $TIDEMARK_RESUME_STEP:" $(LC_ALL=C ls -A "$TIDEMARK_RESUME_PATH")'];
 
+test("of one node alone end --require-safe with 9, and those of all nodes with 0", async () => {
+  const start = (run: string, rank: 0 | 1) => {
+    const name = `${run}-${rank}`;
+    const folder = join(stage.folderOf(name), "step_10");
+    const files = OWN[rank].map((file) => join(layout, "step_10", file)).join(" ");
+    return stage.startNode({
+      name,
+      run,
+      program: ["sh", "-c", `mkdir -p ${folder} && cp ${files} ${folder}`],
+      flags: [...GROUP(rank), "--require-safe"],
+    });
+  };
+  const first = await start("last", 0);
+  await waitUntil("it waits for the other node", () => said(first).includes("Waiting for the pieces of other nodes"));
+  process.kill(first.pid, "SIGTERM");
+  expect(await first.exited).toMatchObject({ code: 9 });
+  expect(said(first)).toContain("Kept: the piece of node 0 of 2 of last step 10");
+  expect(said(first)).toContain("last: nothing of it is safe yet; nothing waits. last step 10 is not whole yet");
+  const both = await Promise.all([start("both", 0), start("both", 1)]);
+  for (const worker of both) expect(await worker.exited).toMatchObject({ code: 0 });
+  for (const worker of both) expect(said(worker)).toContain("Safe: both step 10, with the pieces of all nodes.");
+});
+
 test("of several nodes are joined into one checkpoint, which each of them goes on from", async () => {
+  const statusOf = (name: string) =>
+    runOnce(testedWorker(), ["status", "--state", join(stage.dir, "nodes", name, "state")]);
+  const backlog = async () => {
+    const { runs } = await stage.client.nodes.get.query({ id: "zero" });
+    const [run] = runs;
+    return run && { safeStep: run.safeStep, work: run.work, checkpoints: run.risk.checkpoints };
+  };
   const zero = await stage.startNode({ name: "zero", run: "fsdp", flags: GROUP(0) });
   const one = await stage.startNode({ name: "one", run: "fsdp", flags: GROUP(1) });
   writePiece("zero", 0, 10);
@@ -44,16 +76,35 @@ test("of several nodes are joined into one checkpoint, which each of them goes o
   expect(await stepsOf("fsdp")).toEqual([
     { step: 10, doubt: "the piece of node 1 is missing", isNewest: false, piece: { of: 2, rank: 0 } },
   ]);
+  expect(said(zero)).not.toContain("Safe: ");
+  const alone = (await statusOf("zero")).stdout;
+  expect(alone).toContain("fsdp: nothing is safe yet; 1 checkpoints");
+  expect(alone).toContain("fsdp step 10 is not whole yet: the piece of node 1 is missing.");
+  await waitUntil("the hub counts it as work at risk", async () => {
+    const now = await backlog();
+    return now?.safeStep === null && now.work !== "safe" && now.checkpoints === 1;
+  });
   writePiece("one", 1, 10);
   await waitUntil("they are joined", async () => (await stepsOf("fsdp"))[0]?.doubt === null);
   expect(await stepsOf("fsdp")).toEqual([
     { step: 10, doubt: null, isNewest: true, piece: { of: 2, nodes: ["zero", "one"] } },
   ]);
+  await waitUntil("both nodes know that it is safe", () =>
+    [zero, one].every((node) => said(node).includes("Safe: fsdp step 10, with the pieces of all nodes.")),
+  );
+  expect((await statusOf("zero")).stdout).toContain("fsdp: safe up to step 10; nothing waits");
+  await waitUntil("the hub counts it as safe", async () => {
+    const now = await backlog();
+    return now?.safeStep === 10 && now.work === "safe" && now.checkpoints === 0;
+  });
   // Of the next step one piece alone becomes safe before both machines are lost.
   writePiece("one", 1, 20);
   await waitUntil("the piece of node 1 is kept", async () => (await rowsOf("fsdp")).length === 2);
   expect((await stepsOf("fsdp"))[0]?.doubt).toBe("the piece of node 0 (zero) is missing");
   await Promise.all([zero.stop(), one.stop()]);
+  const left = (await statusOf("one")).stdout;
+  expect(left).toContain("fsdp can go on from step 10 on another node.");
+  expect(left).toContain("fsdp step 20 is not whole yet: the piece of node 0 (zero) is missing.");
 
   const again = await Promise.all(
     [0, 1].map((rank) => stage.startNode({ name: `new-${rank}`, run: "fsdp", program: show, flags: GROUP(rank) })),

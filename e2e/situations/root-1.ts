@@ -87,6 +87,12 @@ export const root = {
       test: "protocol/checkpoint/join-pieces.test.ts > a node gets all pieces where names do not tell who reads them, else its own and what names no rank",
     },
     {
+      situation: "One of these nodes has sent its piece, and another has not (its disk is full, it was lost).",
+      outcome:
+        "The step is not safe on any of them: `status` and the hub count the piece as work at risk and name what is missing, and --require-safe ends with 9 after a minute.",
+      test: "e2e/process/pieces.test.ts > of one node alone end --require-safe with 9, and those of all nodes with 0",
+    },
+    {
       situation: "A doubtful checkpoint is the only one of its run, and the run has further homes.",
       outcome: "An idle node copies it there. The start and `status` name it with --from STEP.",
       test: "server/features/replicas/assign-copies.test.ts > one that is doubtful is copied too, after the newest whole one: it may be all that there is",

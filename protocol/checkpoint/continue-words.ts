@@ -46,6 +46,8 @@ export interface DiskPoint {
   localStep: number | null;
   localAt: number | null;
   unsafe: { checkpoints: number; bytes: number };
+  /** The node's piece of `localStep` is in the bucket, and those of other nodes are missing. */
+  isStoredPiece?: true;
 }
 
 export interface ContinueFrom extends RestorePoint {
@@ -77,9 +79,8 @@ export function continueFrom(disk: DiskPoint, point: RestorePoint | undefined): 
   const { run, safeStep, localStep, unsafe } = disk;
   const { newest = null, trashedStep = null, doubtful, openPieces } = point ?? {};
   const sent = Math.max(safeStep ?? -1, newest?.step ?? -1);
-  // A piece is in the bucket, but not safe until the other nodes' pieces are there.
-  const isPiece = openPieces?.some(({ step }) => step === localStep) === true;
-  const isOnDisk = unsafe.checkpoints > 0 && localStep !== null && localStep > sent && !isPiece;
+  const isNewer = unsafe.checkpoints > 0 && localStep !== null && localStep > sent;
+  const isOnDisk = isNewer && disk.isStoredPiece !== true;
   return {
     run,
     newest,

@@ -35,6 +35,8 @@ export interface SaveAnswer {
   state: TransferState;
   sizeBytes: number;
   files: number;
+  /** Only this node's piece of the step, which is safe when the pieces of all nodes are there. */
+  isPiece?: true;
 }
 
 /** `POST /v1/flush`: answers when every checkpoint that is finished by now is safe. */

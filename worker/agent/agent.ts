@@ -13,6 +13,7 @@ import { createImds } from "../host/imds.ts";
 import { lockFolder } from "../host/lock.ts";
 import { stepAside } from "../host/nice.ts";
 import { stateFolder, statesBeside, unusualState } from "../host/state-folder.ts";
+import { keepConfirmingPieces } from "./confirm-pieces.ts";
 import { keepMetricsFile } from "./keep-metrics-file.ts";
 import { startNotifying } from "./keep-notifying.ts";
 import { join, type Joined } from "./join.ts";
@@ -214,6 +215,7 @@ async function live(
     tellCost(agent, command.platform),
     notifying.run(),
     keepMetricsFile(agent),
+    keepConfirmingPieces(agent),
   ];
   const failures: unknown[] = [];
   await Promise.all(
@@ -339,5 +341,8 @@ async function sayGoodbye(agent: Agent, about: { mostMs: number; isFollowed: boo
     if (!isFollowed) await hub.ask("goodbye", (client, signal) => client.node.goodbye.mutate(undefined, { signal }));
   };
   await Promise.race([words().catch(() => undefined), systemClock.sleep(mostMs)]);
-  reporter.leaving(await readBacklog(agent), agent.doubtful.unresolved);
+  reporter.leaving(await readBacklog(agent), (run) => ({
+    doubtful: agent.doubtful.unresolved(run),
+    piece: agent.ledger.piece(run),
+  }));
 }

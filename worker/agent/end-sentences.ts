@@ -1,4 +1,4 @@
-import { doubtfulWords, type DoubtfulPoint } from "#protocol/checkpoint/continue-words.ts";
+import { doubtfulWords, openPiecesWords, type DoubtfulPoint } from "#protocol/checkpoint/continue-words.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import type { RunBacklog } from "#protocol/wire/reports.ts";
 import { riskOf } from "#protocol/wire/risk.ts";
@@ -10,6 +10,9 @@ export function endSentence(name: string, capture: Capture): string {
   switch (capture.state) {
     case "done": {
       const tookMs = capture.startedAt === null ? null : Date.now() - capture.startedAt;
+      const { piece } = capture;
+      if (piece !== undefined)
+        return `Kept: the piece of node ${piece.rank} of ${piece.of} of ${name}, ${formatBytes(capture.sizeBytes)}. The step is safe when the pieces of all nodes are there.`;
       const lead = capture.doubt === undefined ? "Safe" : "Kept as doubtful";
       return `${lead}: ${name}, ${formatBytes(capture.sizeBytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`;
     }
@@ -22,13 +25,18 @@ export function endSentence(name: string, capture: Capture): string {
   }
 }
 
-/**
- * Returns a sentence that says what of a run would be lost if the machine were gone now, with its facts for `--json`.
- * `doubtful`: the last captures of the run, where they may be incomplete.
- */
+/** What of a run is in the bucket and not safe. */
+export interface LastOfRun {
+  /** The last captures of the run, where they may be incomplete. */
+  doubtful: readonly DoubtfulPoint[];
+  /** The last piece of this node, where its step waits for other nodes. */
+  piece: { step: number; sizeBytes: number; files: number } | null;
+}
+
+/** Returns a sentence that says what of a run would be lost if the machine were gone now, with its facts for `--json`. */
 export function lastWords(
   run: RunBacklog,
-  doubtful: readonly DoubtfulPoint[] = [],
+  { doubtful, piece }: LastOfRun,
 ): [string, { type: string } & Record<string, unknown>] {
   const risk = riskOf(run, Date.now());
   const facts = {
@@ -39,9 +47,16 @@ export function lastWords(
     safeStep: run.safeStep,
     ...(doubtful.length > 0 && { doubtful: doubtful.map(({ step, why, role = null }) => ({ step, why, role })) }),
   };
-  const also = doubtful.map((one) => ` ${doubtfulWords(run.run, one)}`).join("");
+  const open =
+    piece === null
+      ? ""
+      : ` ${openPiecesWords(run.run, { step: piece.step, why: "the pieces of all nodes are not known to be there" })}`;
+  const also = open + doubtful.map((one) => ` ${doubtfulWords(run.run, one)}`).join("");
   const safe = run.safeStep === null ? "nothing of it is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
-  if (risk.checkpoints === 0) return [`${run.run}: ${safe}; nothing waits.${also}`, facts];
-  const waits = `${formatCount(risk.files)} files, ${formatBytes(risk.bytes)} not yet safe`;
+  // A piece in the bucket counts as not safe, and is not kept here.
+  const isPieceAlone = piece !== null && risk.checkpoints === 1;
+  if (risk.checkpoints === 0 || isPieceAlone) return [`${run.run}: ${safe}; nothing waits.${also}`, facts];
+  const files = risk.files - (piece?.files ?? 0);
+  const waits = `${formatCount(files)} files, ${formatBytes(risk.bytes - (piece?.sizeBytes ?? 0))} not yet safe`;
   return [`${run.run}: ${safe}; ${waits}. They are kept here and go on at the next start.${also}`, facts];
 }

@@ -16,6 +16,11 @@ export interface SafePoint {
   epoch: number | null;
 }
 
+/** The newest piece of this node that is in the bucket and whose step is not known to be whole. */
+export interface KeptPiece extends SafePoint {
+  files: number;
+}
+
 export const ledgerLine = z.discriminatedUnion("t", [
   z.object({
     t: z.literal("capture"),
@@ -61,6 +66,15 @@ export const ledgerLine = z.discriminatedUnion("t", [
   z.object({ t: z.literal("restored"), path: z.string() }),
   z.object({ t: z.literal("forget-safe"), run: z.string() }),
   z.object({
+    t: z.literal("piece"),
+    run: z.string(),
+    step: z.number(),
+    at: z.number(),
+    sizeBytes: z.number(),
+    epoch: z.number().nullable(),
+    files: z.number(),
+  }),
+  z.object({
     t: z.literal("stored"),
     path: z.string(),
     fingerprint: z.string(),
@@ -101,6 +115,7 @@ export interface Books {
   /** Paths that a restore of this worker made and that the program has not written since. */
   restored: Set<string>;
   safe: Map<string, SafePoint>;
+  pieces: Map<string, KeptPiece>;
   held: Set<string>;
   ranks: Map<string, number>;
   /** Epoch in which each run was last written here. */
@@ -116,6 +131,7 @@ export const emptyBooks = (): Books => ({
   stored: new Map(),
   restored: new Set(),
   safe: new Map(),
+  pieces: new Map(),
   held: new Set(),
   ranks: new Map(),
   epochs: new Map(),
@@ -165,12 +181,18 @@ export function apply(books: Books, record: Line): void {
       return;
     case "forget-safe":
       books.safe.delete(record.run);
+      books.pieces.delete(record.run);
       return;
+    case "piece": {
+      const { run, ...piece } = record;
+      notePiece(books, run, { ...pointOf(piece), files: piece.files });
+      return;
+    }
     case "stored":
       books.stored.set(record.path, { fingerprint: record.fingerprint, checkpointId: record.checkpointId });
       return;
     case "safe":
-      books.safe.set(record.run, pointOf(record));
+      noteSafe(books, record.run, pointOf(record));
       return;
     case "run":
       books.runs.set(record.run, { startedAt: record.startedAt, lastAt: record.lastAt, intervalMs: record.intervalMs });
@@ -215,7 +237,30 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   if (item.role !== undefined || item.doubt !== undefined) return;
   const before = books.safe.get(item.run);
   const point = pointOf({ ...item, at: item.capturedAt });
+  // A piece alone is no checkpoint: only the hub knows when the pieces of the other nodes are there.
+  if (item.piece !== undefined) {
+    notePiece(books, item.run, { ...point, files: item.files.length });
+    return;
+  }
   if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);
+}
+
+/** Returns the newest piece of the present epoch whose step is not known to be whole; null: there is none. */
+export function openPieceOf({ pieces, epochs }: Books, run: string): KeptPiece | null {
+  const piece = pieces.get(run);
+  return piece === undefined || piece.epoch !== (epochs.get(run) ?? null) ? null : piece;
+}
+
+function noteSafe(books: Books, run: string, point: SafePoint): void {
+  books.safe.set(run, point);
+  const piece = books.pieces.get(run);
+  if (piece !== undefined && isNewerPoint(point, piece)) books.pieces.delete(run);
+}
+
+/** Notes a piece, unless a newer one is known or the step is safe. */
+function notePiece({ pieces, safe }: Books, run: string, piece: KeptPiece): void {
+  const isPassed = [safe.get(run), pieces.get(run)].some((known) => known !== undefined && isNewerPoint(known, piece));
+  if (!isPassed) pieces.set(run, piece);
 }
 
 /** Returns the pointers that were captured with a checkpoint, by the paths where they lay, with their content. */
@@ -264,6 +309,7 @@ export function linesOf(books: Books): Line[] {
     ...[...books.held].map((run): Line => ({ t: "hold", run, isHeld: true })),
     ...[...books.ranks].map(([run, priority]): Line => ({ t: "rank", run, priority })),
     ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
+    ...[...books.pieces].map(([run, rest]): Line => ({ t: "piece", run, ...rest })),
     ...[...books.captures.values()].map((item): Line => ({ t: "capture", capture: item })),
   ];
 }

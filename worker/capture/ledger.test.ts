@@ -209,6 +209,37 @@ test("the newest safe one is that of the highest epoch, then of the highest step
   await ledger.close();
 });
 
+test("the piece of one node is no safe point; it waits, in its epoch, until a whole step that is as new is noted", async () => {
+  const path = join(folder, "ledger.jsonl");
+  let ledger = await open();
+  const keep = async (step: number, epoch: number) => {
+    const item = captureOf(step, { epoch, piece: { rank: 0, of: 2 } });
+    await ledger.add(item, `print ${step}`);
+    await ledger.noteEpoch("llama", epoch);
+    for (const to of ["running", "done"] as const) await ledger.move(item.id, to, { by: "node", at: 5 });
+    await ledger.drop(item.id);
+  };
+  const known = () => [ledger.safe("llama")?.step ?? null, ledger.piece("llama")?.step ?? null];
+  await keep(10, 1);
+  expect(known()).toEqual([null, 10]);
+  // Twice: the second start reads what the first has compacted.
+  for (let starts = 0; starts < 2; starts++) {
+    await ledger.close();
+    ledger = await openLedger(path, () => 1_000);
+    expect(known()).toEqual([null, 10]);
+  }
+  await ledger.noteSafe("llama", { step: 9, at: 9, sizeBytes: 1, epoch: 1 });
+  expect(known()).toEqual([9, 10]);
+  await ledger.noteSafe("llama", { step: 10, at: 10, sizeBytes: 1, epoch: 1 });
+  expect(known()).toEqual([10, null]);
+  await keep(20, 1);
+  await ledger.noteEpoch("llama", 2);
+  expect(known()).toEqual([10, null]);
+  await keep(15, 2);
+  expect(known()).toEqual([10, 15]);
+  await ledger.close();
+});
+
 test("the interval is the time between the last two captures", async () => {
   const ledger = await open();
   await ledger.add(captureOf(100, { capturedAt: 10_000 }), "a");

@@ -5,7 +5,17 @@ import { MOST_WOBBLE_MS } from "../base/file-times.ts";
 import { openJournal, readJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFingerprint } from "./detection/look.ts";
-import { apply, emptyBooks, ledgerLine, linesOf, type Books, type Line, type SafePoint } from "./ledger-books.ts";
+import {
+  apply,
+  emptyBooks,
+  ledgerLine,
+  linesOf,
+  openPieceOf,
+  type Books,
+  type KeptPiece,
+  type Line,
+  type SafePoint,
+} from "./ledger-books.ts";
 
 /**
  * The queue of captures, on disk before anybody is told of them. A capture stays in it until its end is in the outbox, so a
@@ -74,6 +84,8 @@ export interface Ledger {
   chosenEpoch(run: string): number | null;
   noteChosen(run: string, epoch: number): Promise<void>;
   safe(run: string): SafePoint | null;
+  /** Returns this node's newest piece of the present epoch whose step waits for the pieces of other nodes; null: none does. */
+  piece(run: string): KeptPiece | null;
   /** Records a safe point that was not captured here but restored from the bucket. */
   noteSafe(run: string, point: SafePoint): Promise<void>;
   /** Forgets the safe point: training was started from its beginning, and nothing of its present line is safe. */
@@ -199,6 +211,7 @@ export async function openLedger(
     chosenEpoch: (run) => books.chosen.get(run) ?? null,
     noteChosen: (run, epoch) => write({ t: "chosen", run, epoch }),
     safe: (run) => books.safe.get(run) ?? null,
+    piece: (run) => openPieceOf(books, run),
     forgetSafe: async (run) => {
       if (books.safe.has(run)) await write({ t: "forget-safe", run });
     },

@@ -21,7 +21,7 @@ export const RUN_FLAGS = {
   "require-safe": {
     kind: "switch",
     commands: ["run"],
-    says: "End with 9 when the program ended with 0 and not all that it wrote to the watched folders is safe.",
+    says: "End with 9 when the program ended with 0 and not all that it wrote to the watched folders is safe: something waits or was refused, the last checkpoint or final model may not be whole, or with --nodes the pieces of other nodes have not come within a minute.",
   },
   orphan: {
     kind: "text",

@@ -17,6 +17,7 @@ const answer: z.ZodType<SaveAnswer> = z.object({
   state: transferState,
   sizeBytes: z.number(),
   files: z.number(),
+  isPiece: z.literal(true).exactOptional(),
 });
 
 /**
@@ -51,7 +52,8 @@ export async function saveCheckpoint(command: AgentCommand & { operands: readonl
   const what = `${run} step ${formatCount(step)}, ${formatCount(files)} files, ${formatBytes(sizeBytes)}`;
   const isSafe = saved.state === "done";
   if (saved.state === "superseded") throw new Fault("SUPERSEDED", { op: "save", subject: wanted.data.path });
-  terminal.result(`${isSafe ? "Safe" : "Captured"}: ${what}.`, { type: "saved", ...saved });
+  const lead = !isSafe ? "Captured" : saved.isPiece === true ? "Kept, and safe with the pieces of all nodes" : "Safe";
+  terminal.result(`${lead}: ${what}.`, { type: "saved", ...saved });
   return 0;
 }
 

@@ -23,6 +23,7 @@ const agentWith = (safe: number | null, refused: SafetyParts["refused"] = new Ma
       knows: () => false,
       isRestored: () => false,
       isUnfinished: () => false,
+      piece: () => null,
     },
     savedRuns: new Set(),
     doubtful: createDoubtfulCaptures([]),

@@ -33,7 +33,14 @@ async function ended(...paths: string[]) {
   const events: NodeEventBody[] = [];
   const agent = {
     options: { watches: [{ run, folder, takes: null }] },
-    ledger: { all: () => [], safe: () => null, knows: () => false, isRestored: () => false, isUnfinished: () => false },
+    ledger: {
+      all: () => [],
+      safe: () => null,
+      knows: () => false,
+      isRestored: () => false,
+      isUnfinished: () => false,
+      piece: () => null,
+    },
     savedRuns: new Set<string>(),
     doubtful: createDoubtfulCaptures([]),
     watchedSince: new Map(),
@@ -74,6 +81,7 @@ function saved(knows: (path: string) => boolean = () => true) {
       knows,
       isRestored: () => false,
       isUnfinished: () => false,
+      piece: () => null,
       intervalMs: () => null,
     },
     savedRuns: new Set([run]),

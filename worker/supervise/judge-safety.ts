@@ -67,6 +67,7 @@ export async function isNothingLeft(agent: SafetyParts, nothingTaken: readonly N
     ({ run }) =>
       !nothingTaken.some((one) => one.run === run) &&
       doubtful.unresolved(run).length === 0 &&
+      ledger.piece(run) === null &&
       // Safe and superseded captures remain in the ledger for a moment.
       !ledger.all().some((item) => item.run === run && item.state !== "done" && item.state !== "superseded"),
   );

@@ -7,6 +7,7 @@ import { checkWatch } from "../commands/doctor/check-watch.ts";
 import { showFinding } from "../commands/doctor/finding.ts";
 import { readWatches } from "../capture/watch.ts";
 import { usage } from "../command-line/verb.ts";
+import { awaitPieces } from "../agent/confirm-pieces.ts";
 import { isAllSafe } from "./judge-safety.ts";
 import { readRestoreWish } from "./restore-others.ts";
 import { startSentinel } from "../program/group-sentinel.ts";
@@ -67,7 +68,10 @@ export async function runProgram(command: RunCommand): Promise<number> {
   await runAgent({ ...command, preparesRuns: true, takePlace, programPlace: place }, async (agent, life) => {
     const { end, nothingTaken } = await supervise(agent, life, supervision);
     last.end = end;
-    if (end !== null) last.isSafe = !command.config.isOn("require-safe") || (await isAllSafe(agent, nothingTaken));
+    if (end !== null && command.config.isOn("require-safe")) {
+      await awaitPieces(agent, life.stopping);
+      last.isSafe = await isAllSafe(agent, nothingTaken);
+    }
     life.end();
   }).finally(() => sentinel?.close());
   const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });

@@ -30,11 +30,16 @@ export async function readBacklog(parts: BacklogParts): Promise<RunBacklog[]> {
 async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, run: Run): Promise<RunBacklog> {
   const waiting = ledger.all().filter((item) => item.run === run.name && isUnsafe(item));
   const safe = ledger.safe(run.name);
+  const piece = ledger.piece(run.name);
+  const unsafe = [
+    ...waiting.map(({ files, sizeBytes, capturedAt }) => ({ files: files.length, sizeBytes, at: capturedAt })),
+    ...(piece === null ? [] : [piece]),
+  ];
   const newest = waiting
     .filter(({ role }) => role === undefined)
     .reduce<{ step: number; at: number } | null>(
       (best, { step, capturedAt }) => (best === null || step > best.step ? { step, at: capturedAt } : best),
-      run.seen,
+      laterOf(run.seen, piece),
     );
   const trained = training.of(run.name, run.claim?.epoch ?? null);
   const reached = training.reached(run.name, run.claim?.epoch ?? null);
@@ -47,11 +52,11 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
   return {
     run: run.name,
     writerEpoch: run.claim?.epoch ?? null,
-    unsafeCheckpoints: waiting.length,
-    unsafeFiles: waiting.reduce((sum, { files }) => sum + files.length, 0),
-    unsafeBytes: waiting.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
-    movedBytes: (active?.bytesSure ?? 0) + sent,
-    oldestUnsafeAt: waiting.length === 0 ? null : Math.min(...waiting.map(({ capturedAt }) => capturedAt)),
+    unsafeCheckpoints: unsafe.length,
+    unsafeFiles: unsafe.reduce((sum, { files }) => sum + files, 0),
+    unsafeBytes: unsafe.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
+    movedBytes: (active?.bytesSure ?? 0) + sent + (piece?.sizeBytes ?? 0),
+    oldestUnsafeAt: unsafe.length === 0 ? null : Math.min(...unsafe.map(({ at }) => at)),
     safeStep: safe?.step ?? null,
     safeAt: safe?.at ?? null,
     safeBytes: safe?.sizeBytes ?? 0,
@@ -65,9 +70,17 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
     ...(reached?.isEstimated === true && { estimatedStep: reached.step }),
     idleMs: idleMsSince(safe?.at ?? startedAt, trained?.resumed),
     // Before the first one is safe, the size of a waiting one counts.
-    leastIntervalMs: leastIntervalMs(safe?.sizeBytes ?? waiting.at(-1)?.sizeBytes ?? 0, uplink.bytesPerSecond()),
+    leastIntervalMs: leastIntervalMs(safe?.sizeBytes ?? unsafe.at(-1)?.sizeBytes ?? 0, uplink.bytesPerSecond()),
   };
 }
+
+interface At {
+  step: number;
+  at: number;
+}
+
+const laterOf = (seen: At | null, piece: At | null): At | null =>
+  seen !== null && (piece === null || seen.step >= piece.step) ? seen : piece && { step: piece.step, at: piece.at };
 
 /** Returns the progress of every upload that has not ended. */
 export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engine | null): TransferProgress[] {

@@ -82,17 +82,17 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
       },
     });
     await tx.checkpointContent.update({ where: { checkpointId: id }, data: { manifest: text } });
-    // An event with a step counts as one of a checkpoint, and a final model is none.
-    const ofStep = manifest.role === undefined ? { step } : {};
+    // An event with a step counts as one of a checkpoint, and neither a final model nor a piece is one.
+    const ofStep = manifest.role === undefined && manifest.piece === undefined ? { step } : {};
     const what = manifest.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
     const { doubt, piece } = manifest;
     const doubtful = doubt === undefined || piece !== undefined ? "" : ` as doubtful: ${visibleText(doubt)}`;
     const which = piece === undefined ? "" : `the piece of node ${piece.rank} of ${piece.of} of `;
-    const line = `made ${which}${what} safe (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})${doubtful}`;
+    const line = `${piece === undefined ? "made" : "kept"} ${which}${what}${piece === undefined ? " safe" : ""} (${formatBytes(manifest.sizeBytes)} in ${checkpoint.bucket})${doubtful}`;
     return recordEvent(tx, {
       at: now,
       kind: "checkpoint-safe",
-      work: doubt === undefined || piece !== undefined ? "safe" : "risk",
+      work: piece !== undefined ? "moving" : doubt === undefined ? "safe" : "risk",
       node,
       run,
       ...ofStep,

@@ -108,7 +108,18 @@ describe("pieces of one step", () => {
     expect(await callAs(test.hub, node.caller).node.openPieces({ run })).toEqual([
       { step: 10, why: "the piece of node 1 (gpu-2) is missing" },
     ]);
+    const events = () =>
+      test.hub.db.event.findMany({ where: { run, kind: "checkpoint-safe" }, orderBy: { id: "asc" } });
+    // A piece alone is no safe step.
+    expect(await events()).toMatchObject([
+      { work: "moving", step: null, text: expect.stringMatching(/^kept the piece of node 0 of 2 of step 10 of /) },
+    ]);
     const one = await commitPiece(other, { rank: 1, epoch: 1, step: 10 });
+    expect((await events()).map(({ work, step }) => [work, step])).toEqual([
+      ["moving", null],
+      ["moving", null],
+      ["safe", 10n],
+    ]);
     expect(await told()).toEqual([{ step: 10, doubt: null, isNewest: true, fileCount: 2 }]);
     expect(await callAs(test.hub, node.caller).node.openPieces({ run })).toEqual([]);
     // An answer that was lost: the same commit again.

@@ -88,6 +88,19 @@ it("does not advise the piece of one node of a step of which another node's piec
   await commit(other, { rank: 1, step: 200 });
   await commit(node, { rank: 0, step: 300 });
   await expectNewest(200);
+  // The piece of step 300 is in the bucket and not safe. The other node's is on its disk alone.
+  const unsafe = { safeStep: 200, localStep: 300, unsafeCheckpoints: 1, unsafeBytes: 1024 };
+  await say([unsafe]);
+  expect((await advised()).runs).toMatchObject([{ newest: { step: 200 }, onDisk: null }]);
+  await say([unsafe], other);
+  expect((await advised(other.nodeId)).runs).toMatchObject([{ onDisk: { step: 300 } }]);
+  expect(await callAs(test.hub, node.caller).node.restorePoints({ runs: [run] })).toMatchObject([
+    {
+      newest: { step: 200 },
+      openPieces: [{ step: 300, why: expect.stringMatching(/^the piece of node 1 .*is missing$/) }],
+    },
+  ]);
+  await say([{}], other);
   expect((await advised(other.nodeId)).runs).toMatchObject([{ newest: { step: 200, isDamaged: false } }]);
 });
 

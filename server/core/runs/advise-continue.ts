@@ -9,7 +9,7 @@ import {
 import type { Hub } from "../api/hub.ts";
 import type { LiveNode } from "../live/live-node.ts";
 import { readNode } from "../nodes/list.ts";
-import { readRestorePoints } from "./newest.ts";
+import { readRestorePoints, readStoredPieces } from "./newest.ts";
 
 /** Nodes that one call reads. */
 const MOST_NODES = 200;
@@ -32,7 +32,8 @@ function writtenBy({ live }: Pick<Hub, "live">, { id, report }: LiveNode): DiskP
 
 /**
  * Returns for each of these nodes, 200 at most, from which checkpoint its runs can resume. The checkpoint comes from the
- * database, the state of the node's disk from its last report. Needs one query. `most`: runs per node.
+ * database, the state of the node's disk from its last report. Needs one query, and one more where a disk has what the
+ * database lacks. `most`: runs per node.
  */
 export async function adviseContinue(
   hub: Pick<Hub, "db" | "live">,
@@ -42,9 +43,19 @@ export async function adviseContinue(
   const asked = nodes.map((node) => ({ node, written: writtenBy(hub, node) }));
   const names = new Set(asked.flatMap(({ written }) => written.slice(0, most).map(({ run }) => run)));
   const points = await readRestorePoints(hub.db, [...names]);
+  const onDisks = asked.flatMap(({ node, written }) =>
+    written.slice(0, most).flatMap((disk) => {
+      const { run, onDisk } = continueFrom(disk, points.get(disk.run));
+      return onDisk === null ? [] : [{ nodeId: node.id, run, step: onDisk.step }];
+    }),
+  );
+  const pieces = await readStoredPieces(hub.db, onDisks);
   return new Map(
     asked.map(({ node, written }) => {
-      const runs = written.slice(0, most).map((disk) => continueFrom(disk, points.get(disk.run)));
+      const runs = written.slice(0, most).map((disk) => {
+        const isStoredPiece = pieces.has(`${node.id} ${disk.run}`) && { isStoredPiece: true as const };
+        return continueFrom({ ...disk, ...isStoredPiece }, points.get(disk.run));
+      });
       return [node.id, adviceOf(runs, { node: node.name, total: written.length })];
     }),
   );

@@ -142,6 +142,31 @@ export async function doubtfulFinal(tx: Pick<Transaction, "checkpoint">, run: st
   return whole === null ? found : null;
 }
 
+const MOST_STEPS = 200;
+
+interface StepOfNode {
+  nodeId: string;
+  run: string;
+  step: number;
+}
+
+/** Returns those of these steps of which only the piece of that node is there, as `nodeId run`. */
+export async function readStoredPieces(
+  tx: Pick<Transaction, "checkpoint">,
+  steps: readonly StepOfNode[],
+): Promise<ReadonlySet<string>> {
+  if (steps.length === 0) return new Set();
+  const rows = await tx.checkpoint.findMany({
+    where: {
+      state: "complete",
+      piece: { contains: '"rank"' },
+      OR: steps.slice(0, MOST_STEPS).map(({ nodeId, run, step }) => ({ nodeId, run, step: BigInt(step) })),
+    },
+    select: { nodeId: true, run: true },
+  });
+  return new Set(rows.map(({ nodeId, run }) => `${nodeId} ${run}`));
+}
+
 const MOST_OF_A_NAME = 64;
 
 /** Returns the newest complete checkpoint that the training program gave this name; null when there is none. */

@@ -118,7 +118,9 @@ function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number
   const uplink = agent.uplink.bytesPerSecond();
   const rate = now.rate > 0 ? now.rate : uplink;
   const { leftBytes } = now;
-  const etaMs = leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
+  // Nobody knows when other nodes send their pieces.
+  const isSent = leftBytes === 0 && agent.ledger.piece(run.run) !== null;
+  const etaMs = isSent ? null : leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
   const isHeld = agent.ledger.isHeld(run.run);
   return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(run, uplink), isHeld };
 }

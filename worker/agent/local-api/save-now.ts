@@ -86,13 +86,14 @@ async function whyUnfinished(candidate: Candidate, look: Parameters<typeof readR
   return readiness.says === "unfinished" ? readiness.why : null;
 }
 
-const answerOf = ({ id, run, step, state, sizeBytes, files }: Capture): SaveAnswer => ({
+const answerOf = ({ id, run, step, state, sizeBytes, files, piece }: Capture): SaveAnswer => ({
   id,
   run,
   step,
   state,
   sizeBytes,
   files: files.length,
+  ...(piece !== undefined && { isPiece: true }),
 });
 
 /** Returns the answer for a checkpoint whose earlier capture has ended: it is safe, or a newer one superseded it. */
@@ -102,6 +103,7 @@ function answerOfEarlier(
 ): SaveAnswer {
   const { run, candidate, sizeBytes, files } = about;
   const { step } = candidate;
-  const state = (ledger.safe(run)?.step ?? -1) === step ? "done" : "superseded";
-  return { id: null, run, step, state, sizeBytes, files };
+  const isPiece = ledger.piece(run)?.step === step;
+  const state = isPiece || (ledger.safe(run)?.step ?? -1) === step ? "done" : "superseded";
+  return { id: null, run, step, state, sizeBytes, files, ...(isPiece && { isPiece }) };
 }

@@ -1,5 +1,4 @@
 import type { RunName } from "#protocol/base/names.ts";
-import type { DoubtfulPoint } from "#protocol/checkpoint/continue-words.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
@@ -9,7 +8,7 @@ import type { Candidate } from "../../capture/detection/find.ts";
 import { untakenWords, type Untaken } from "../../capture/detection/untaken.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
 import type { SmallDisk } from "../../host/judge-state-disk.ts";
-import { endSentence, lastWords } from "../end-sentences.ts";
+import { endSentence, lastWords, type LastOfRun } from "../end-sentences.ts";
 import { checkpointName } from "./checkpoint-name.ts";
 
 /** Messages about captures and uploads. */
@@ -26,8 +25,12 @@ export interface CaptureMessages {
   cannotSustain(about: { run: string; intervalMs: number; leastMs: number }): void;
   /** Prints how many checkpoints are not safe when the worker is asked to stop. */
   draining(unsafe: number): void;
-  /** Prints what is not safe at the end. `doubtfulOf`: the last captures of a run, where they may be incomplete. */
-  leaving(backlog: readonly RunBacklog[], doubtfulOf: (run: RunName) => readonly DoubtfulPoint[]): void;
+  /** Prints what is not safe at the end. */
+  leaving(backlog: readonly RunBacklog[], of: (run: RunName) => LastOfRun): void;
+  /** Says that a step is whole: the pieces of all nodes are there. */
+  piecesJoined(about: { run: string; step: number }): void;
+  /** Says that the end waits for the pieces of other nodes. */
+  awaitingPieces(about: { run: string; step: number; mostMs: number }): void;
 }
 
 /** Shortest time between two forecasts of one run. */
@@ -96,8 +99,19 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
       const text = `Uploading ${unsafe === 1 ? "one checkpoint" : `${formatCount(unsafe)} checkpoints`} while there is time.`;
       terminal.say(text, { type: "draining", checkpoints: unsafe });
     },
-    leaving: (backlog, doubtfulOf) => {
-      for (const run of backlog) terminal.say(...lastWords(run, doubtfulOf(run.run)));
+    leaving: (backlog, of) => {
+      for (const run of backlog) terminal.say(...lastWords(run, of(run.run)));
     },
+    piecesJoined: ({ run, step }) =>
+      terminal.say(`Safe: ${checkpointName({ run, step })}, with the pieces of all nodes.`, {
+        type: "pieces-joined",
+        run,
+        step,
+      }),
+    awaitingPieces: ({ run, step, mostMs }) =>
+      terminal.say(
+        `Waiting for the pieces of other nodes of ${checkpointName({ run, step })}, ${formatDuration(mostMs)} at most.`,
+        { type: "awaiting-pieces", run, step },
+      ),
   };
 }
