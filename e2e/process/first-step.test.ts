@@ -82,26 +82,61 @@ test("with a hub, half a step is doubtful when the node has to go, and nothing g
   expect(next.lines.join("\n")).toContain("from []");
 });
 
+/** Returns the checkpoints of a run in a bucket without a hub. */
+async function steps(run: string): Promise<(readonly [unknown, unknown, unknown])[]> {
+  const args = ["runs", run, "--to", `s3://${alone.store.bucket}/${run}`, "--json"];
+  const env = { ...keysInEnv(alone.store), TIDEMARK_STATE: join(alone.dir, "state") };
+  const { stdout } = await runOnce(testedWorker(), args, { env });
+  const last = stdout.trim().split("\n").at(-1) ?? "";
+  const { steps: found = [] } = JSON.parse(last === "" ? "{}" : last) as { steps?: Record<string, unknown>[] };
+  return found.map((one) => [one["step"], one["state"], Number(one["sizeBytes"]) / BYTES] as const);
+}
+
 test("without a hub, a step is complete when both of its files are in the bucket", async () => {
-  const steps = async (): Promise<(readonly [unknown, unknown, unknown])[]> => {
-    const args = ["runs", "pair", "--to", `s3://${alone.store.bucket}/pair`, "--json"];
-    const env = { ...keysInEnv(alone.store), TIDEMARK_STATE: join(alone.dir, "state") };
-    const { stdout } = await runOnce(testedWorker(), args, { env });
-    const last = stdout.trim().split("\n").at(-1) ?? "";
-    const { steps: found = [] } = JSON.parse(last === "" ? "{}" : last) as { steps?: Record<string, unknown>[] };
-    return found.map((one) => [one["step"], one["state"], Number(one["sizeBytes"]) / BYTES] as const);
-  };
   const folder = folderOf(alone, "pair");
   await startAlone(alone, { name: "pair", run: "pair", prefix: "pair" });
   write(folder, "model_step_10.pt");
   await waitUntil("its bytes are in the bucket", async () => (await dataOf(alone.store, "pair/runs/pair/")) > 0);
   write(folder, "optim_step_10.pt");
   await waitUntil("both are in the bucket", async () => (await dataOf(alone.store, "pair/runs/pair/")) > 1);
-  expect(await steps()).toEqual([]);
+  expect(await steps("pair")).toEqual([]);
   write(folder, "model_step_20.pt", "optim_step_20.pt");
-  await waitUntil("both steps are complete", async () => (await steps()).length === 2);
-  expect(await steps()).toEqual([
+  await waitUntil("both steps are complete", async () => (await steps("pair")).length === 2);
+  expect(await steps("pair")).toEqual([
     [20, "newest", 2],
     [10, "complete", 2],
+  ]);
+});
+
+/** With this settle time the wait of a part is over after 3 s. */
+const SHORT = ["--settle", "20ms"];
+
+test("with a hub, a first step that was called safe and lacks what the second one has is doubtful afterwards", async () => {
+  const folder = stage.folderOf("late");
+  await stage.startNode({ name: "late", run: "late", flags: SHORT });
+  write(folder, "model_step_10.pt");
+  await waitUntil("the wait is over", async () => (await kept("late")).some(([, , state]) => state === "safe"));
+  write(folder, "model_step_20.pt", "optim_step_20.pt");
+  await waitUntil("both are known for what they are", async () => {
+    const found = await kept("late");
+    return found.length === 2 && found[0]?.[2] === "doubtful";
+  });
+  expect(await kept("late")).toEqual([
+    [10, 1, "doubtful"],
+    [20, 2, "safe"],
+  ]);
+});
+
+test("without a hub, a first step that was complete and lacks what the second one has is doubtful afterwards", async () => {
+  const folder = folderOf(alone, "behind");
+  await startAlone(alone, { name: "behind", run: "behind", prefix: "behind" });
+  write(folder, "ckpt_step_10.pt");
+  await waitUntil("the wait is over", async () => (await steps("behind")).length === 1);
+  expect((await steps("behind"))[0]?.[1]).toBe("newest");
+  write(folder, "ckpt_step_20.pt", "optim_step_20.pt");
+  await waitUntil("both are known for what they are", async () => (await steps("behind")).at(1)?.[1] === "doubtful");
+  expect(await steps("behind")).toEqual([
+    [20, "newest", 2],
+    [10, "doubtful", 1],
   ]);
 });

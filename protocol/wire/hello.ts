@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { byteCount, count, MOST_LABELS, recordOf } from "../base/bounded.ts";
-import { checkpointRole, type CheckpointRole } from "../checkpoint/checkpoint.ts";
+import { checkpointRole, doubt, type CheckpointRole } from "../checkpoint/checkpoint.ts";
 import { anyEpoch, id, nodeName, runName, step } from "../base/names.ts";
 import { storeTraits } from "./operations.ts";
 import { packing } from "../checkpoint/packing.ts";
@@ -115,6 +115,7 @@ export const HUB_FEATURES = [
   "kept",
   "doubt",
   "pieces",
+  "late-doubt",
 ] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 
@@ -149,6 +150,9 @@ export const claimEpochInput = z.object({
   /** Several nodes write the run together, each its own pieces. */
   group: groupClaim.optional(),
 });
+/** A checkpoint of this node that turned out to lack files after it was committed. */
+export const doubtInput = z.object({ checkpointId: id, why: doubt });
+
 export const openPiecesInput = z.object({ run: runName });
 /** A step that lacks a piece of some node. */
 export interface OpenPieces {

@@ -7,6 +7,7 @@ import {
   findCheckpointInput,
   helloInput,
   listKeptInput,
+  doubtInput,
   openPiecesInput,
   restorePointsInput,
   rotateInput,
@@ -33,6 +34,7 @@ import { continueNode } from "../core/runs/advise-continue.ts";
 import { tellRestorePoints } from "../core/checkpoints/tell-restore-points.ts";
 import { findCheckpoint } from "../core/runs/find.ts";
 import { listKept } from "../core/runs/list-kept.ts";
+import { doubtLater } from "../features/verification/doubt-later.ts";
 import { openPieces } from "../core/checkpoints/open-pieces.ts";
 import { readCheckpoint } from "../core/checkpoints/read-checkpoint.ts";
 import { sign } from "../core/checkpoints/sign.ts";
@@ -109,6 +111,7 @@ export const nodeRouter = router({
   announce: node.input(captureAnnouncement).mutation(({ ctx, input }) => announce(ctx, input)),
   sign: node.input(signInput).mutation(({ ctx, input }) => sign(ctx, input)),
   commit: node.input(commitInput).mutation(({ ctx, input }) => commit(ctx, input)),
+  doubt: node.input(doubtInput).mutation(({ ctx, input }) => doubtLater(ctx, input)),
   releaseKey: node.input(releaseKeyInput).mutation(({ ctx, input }) => releaseKey(ctx, input)),
   homes: node.input(runHomesInput).query(({ ctx, input }) => tellHomes(ctx, input)),
   beginCopy: node.input(beginCopyInput).mutation(({ ctx, input }) => beginCopy(ctx, input)),

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { toFault } from "#protocol/faults/fault.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { judgeStateDisk } from "../host/judge-state-disk.ts";
@@ -49,6 +50,23 @@ function sayCaptured(agent: Agent, captured: Capture): void {
   agent.uploader.wake();
 }
 
+/** Tells the hub that a committed checkpoint turned out to lack files. A later look tries again what failed. */
+async function tellDoubt(
+  { hub, session, reporter }: Agent,
+  about: { checkpointId: string; why: string },
+  doubted: Set<string>,
+): Promise<void> {
+  if (session.knows("late-doubt") !== true || doubted.has(about.checkpointId)) return;
+  doubted.add(about.checkpointId);
+  try {
+    await hub.ask("doubt", (client, signal) => client.node.doubt.mutate(about, { signal }));
+  } catch (error) {
+    const fault = toFault(error, { op: "doubt", subject: about.checkpointId });
+    if (fault.retry !== "never") doubted.delete(about.checkpointId);
+    reporter.waitingFor(fault);
+  }
+}
+
 /** Limit of remembered paths, for a program that makes ever new names. */
 const MOST_LEFT_OUT = 1_000;
 
@@ -59,6 +77,8 @@ export function capturingOf(
   about: Partial<Pick<Capturing, "until" | "over">> = {},
 ): Capturing {
   const { options, outbox, reporter, signal } = agent;
+  /** Checkpoints that the hub was told to be doubtful. */
+  const doubted = new Set<string>();
   return {
     ...takingOf(agent),
     watch,
@@ -100,6 +120,7 @@ export function capturingOf(
       judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(reporter.waitingFor);
     },
     onClosed: () => agent.uploader.wake(),
+    onDoubt: (checkpointId, why) => void tellDoubt(agent, { checkpointId, why }, doubted),
     onPassedOver: (candidate) => {
       agent.refused.delete(candidate.path);
       reporter.passedOver(candidate);

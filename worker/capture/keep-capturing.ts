@@ -14,7 +14,7 @@ import { findFinal as findFinalIn } from "./detection/look-over.ts";
 import { readGlobalStep } from "./detection/read-global-step.ts";
 import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./detection/settle.ts";
 import { createRecogniser } from "./detection/recognise.ts";
-import { closeAll, followShape, openingOf, openWithin } from "./open-captures.ts";
+import { closeAll, followShape, lacksWords, openingOf, openWithin, storedWithin } from "./open-captures.ts";
 import { createRefusals } from "./refusals.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
 import { untakenWords } from "./detection/untaken.ts";
@@ -47,6 +47,8 @@ export interface Capturing extends TakeParts {
   onCaptured(capture: Capture): void;
   /** Called when it became known which files belong to captures whose commit waited for that. */
   onClosed?(): void;
+  /** Called with a committed checkpoint that turned out to lack files of its step. */
+  onDoubt?(checkpointId: string, why: string): void;
   /** Whether the program said that all it has written is finished, so that no capture waits for more files. Left out: it did not. */
   isAllWritten?: boolean;
   onPassedOver(candidate: Candidate): void;
@@ -182,9 +184,12 @@ function watchingOf(capturing: Capturing): WatchingHere {
       const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
       await refusals.refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
     },
-    onLooked: async (candidate, { isKnown }) => {
+    onLooked: async (candidate, { look, isKnown }) => {
       const about = { isKnown, wallNow: wallNow(), waitMs: settleMs * QUIET_TIMES };
       if (await followShape(ledger, candidate, about)) capturing.onClosed?.();
+      const stored =
+        isKnown && candidate.lacks !== undefined ? ledger.storedAs(candidate.path, look.fingerprint) : null;
+      if (stored !== null) capturing.onDoubt?.(stored, lacksWords(candidate.lacks ?? ""));
     },
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
@@ -215,6 +220,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
       if (taken === null) return true;
       for (const { id } of within) await ledger.update(id, { replacedBy: taken.id });
       if (within.length > 0) capturing.onClosed?.();
+      for (const { checkpointId, lacks } of storedWithin(ledger, candidate, look))
+        capturing.onDoubt?.(checkpointId, `${lacks} was written after it was captured`);
       refusals.forget(candidate.path);
       capturing.onCaptured(taken);
       await refusals.saySpecial(candidate, look);

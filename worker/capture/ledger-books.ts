@@ -153,7 +153,9 @@ export function apply(books: Books, record: Line): void {
       return;
     case "update": {
       const item = books.captures.get(record.id);
-      if (item !== undefined) Object.assign(item, record.change);
+      if (item === undefined) return;
+      Object.assign(item, record.change);
+      if (record.change.doubt !== undefined && isLastOf(books, item)) books.unfinished.add(item.sourcePath);
       return;
     }
     case "epoch":
@@ -201,6 +203,10 @@ export function apply(books: Books, record: Line): void {
       books.runs.set(record.run, { startedAt: record.startedAt, lastAt: record.lastAt, intervalMs: record.intervalMs });
   }
 }
+
+/** Returns whether no later capture has the same path, so that the path still has this content. */
+const isLastOf = ({ captures }: Books, { id, sourcePath }: Capture): boolean =>
+  [...captures.values()].findLast((item) => item.sourcePath === sourcePath)?.id === id;
 
 interface KnownContent {
   fingerprint: string;

@@ -240,6 +240,23 @@ test("the piece of one node is no safe point; it waits, in its epoch, until a wh
   await ledger.close();
 });
 
+test("a doubt that comes after the capture is noted for its path, until the path is captured again", async () => {
+  const path = join(folder, "ledger.jsonl");
+  let ledger = await open();
+  const early = captureOf(10);
+  await ledger.add(early, "print 10");
+  expect(ledger.isUnfinished(early.sourcePath)).toBe(false);
+  await ledger.update(early.id, { doubt: "its optimizer is missing" });
+  await ledger.close();
+  ledger = await openLedger(path, () => 1_000);
+  expect(ledger.isUnfinished(early.sourcePath)).toBe(true);
+  const late = captureOf(10, { id: "checkpoint-10-late" });
+  await ledger.add(late, "print 10, whole");
+  await ledger.update(early.id, { doubt: "its optimizer is missing" });
+  expect(ledger.isUnfinished(early.sourcePath)).toBe(false);
+  await ledger.close();
+});
+
 test("the interval is the time between the last two captures", async () => {
   const ledger = await open();
   await ledger.add(captureOf(100, { capturedAt: 10_000 }), "a");

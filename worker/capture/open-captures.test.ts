@@ -204,3 +204,45 @@ test("an open capture is open after a restart of the worker", async () => {
   ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
   expect(ledger.all()[0]?.open).toEqual(before?.open);
 });
+
+/** Ends all captures as committed. */
+async function commitAll(): Promise<void> {
+  for (const { id, state } of ledger.all()) {
+    if (state === "done") continue;
+    await ledger.move(id, "running", { by: "node", at: 1 });
+    await ledger.move(id, "done", { by: "node", at: 2 });
+  }
+}
+
+test("a committed step that lacks what the second one has is doubted afterwards", async () => {
+  await watchFor(10_000, [[0, "model_10.pt"]]);
+  const [first] = ledger.all();
+  await commitAll();
+  const doubts: string[][] = [];
+  const onDoubt = (...about: string[]) => void doubts.push(about);
+  await watchFor(
+    20_000,
+    [
+      [0, "model_20.pt"],
+      [0, "optim_20.pt"],
+    ],
+    { onDoubt },
+  );
+  expect(new Set(doubts.map((about) => about.join(" ")))).toEqual(
+    new Set([`${first?.id} optim_10.pt is missing, which the other steps have`]),
+  );
+});
+
+test("a committed step whose second file came after all is doubted, and one whose label moved is not", async () => {
+  await watchFor(10_000, [[0, "model_10.pt"]]);
+  await commitAll();
+  const doubts: string[][] = [];
+  const onDoubt = (...about: string[]) => void doubts.push(about);
+  await watchFor(20_000, [[0, "last.pt"]], { onDoubt });
+  await commitAll();
+  expect(doubts).toEqual([]);
+  const half = ledger.all().at(-1)?.id;
+  await watchFor(20_000, [[0, "optim_10.pt"]], { onDoubt });
+  expect(doubts.map(([id]) => id)).toContain(half);
+  expect(doubts.at(-1)?.[1]).toBe("optim_10.pt was written after it was captured");
+});

@@ -1,10 +1,10 @@
 import { basename, dirname } from "node:path";
 import { isBeside } from "#protocol/checkpoint/place.ts";
-import { partOf } from "#protocol/recognition/checkpoint-file-names.ts";
+import { isLabelName, partOf } from "#protocol/recognition/checkpoint-file-names.ts";
 import type { Capture } from "./capture.ts";
 import { holdsOptimizer } from "./detection/inside/holds-optimizer.ts";
 import type { Candidate } from "./detection/find.ts";
-import { folderOf, type Look } from "./detection/look.ts";
+import { fingerprintOf, folderOf, type Look } from "./detection/look.ts";
 import type { Ledger } from "./ledger.ts";
 
 /**
@@ -60,6 +60,35 @@ const hasMore = (item: Capture, { names, name }: Candidate): boolean => {
   const captured = new Set(item.files.map(({ path }) => basename(path)));
   return (names ?? [name]).some((one) => !captured.has(one));
 };
+
+/** With more files the parts of a step are not compared: there are too many of them. */
+const MOST_COMPARED = 6;
+
+/**
+ * Returns the committed checkpoints that are a part of this step, byte for byte: files of it were written after the wait for them
+ * was over. `lacks`: such a file.
+ */
+export function storedWithin(
+  ledger: Pick<Ledger, "storedAs">,
+  candidate: Candidate,
+  { files }: Pick<Look, "files">,
+): { checkpointId: string; lacks: string }[] {
+  if (candidate.kind !== "files" || candidate.stepFrom !== undefined || files.length > MOST_COMPARED) return [];
+  const found = new Map<string, string>();
+  for (let chosen = 1; chosen < 2 ** files.length - 1; chosen++) {
+    const isChosen = (at: number): boolean => Math.floor(chosen / 2 ** at) % 2 === 1;
+    const part = files.filter((_, at) => isChosen(at));
+    // A label moves from step to step, and its step is whole without it.
+    const lacks = files.find(({ relative }, at) => !isChosen(at) && !isLabelName(relative))?.relative;
+    if (lacks === undefined) continue;
+    const fingerprint = fingerprintOf(part);
+    for (const { path } of part) {
+      const checkpointId = ledger.storedAs(path, fingerprint);
+      if (checkpointId !== null) found.set(checkpointId, lacks);
+    }
+  }
+  return [...found].map(([checkpointId, lacks]) => ({ checkpointId, lacks }));
+}
 
 type OpenLedger = Pick<Ledger, "all" | "update">;
 

@@ -28,9 +28,21 @@ export const choosingFrom = (
   record: RunRecord,
   found: ReadonlySet<string> = new Set(),
 ): Choosing => ({
-  records,
+  records: withDoubts(records, record.doubted),
   record,
   damaged: new Set([...record.damaged, ...found]),
+});
+
+/** Returns records whose manifests have the doubts that arose after they were written. */
+const withDoubts = (records: RunRecords, doubted: ReadonlyMap<string, string>): RunRecords => ({
+  ...records,
+  manifest: async (listed) => {
+    const read = await records.manifest(listed);
+    const { manifest } = read;
+    const doubt = doubted.get(manifest.id);
+    if (doubt === undefined || isAdopted(manifest)) return read;
+    return { ...read, manifest: { ...manifest, doubt: manifest.doubt ?? doubt } };
+  },
 });
 
 const roleOf = (manifest: StoredManifest): CheckpointRole | null => manifest.role ?? null;

@@ -5,7 +5,8 @@ import { findingKey } from "#protocol/checkpoint/keys.ts";
 import type { Finding } from "#protocol/checkpoint/findings.ts";
 import { createBucket, PREFIX, RUN, storeCheckpoint } from "../testing/memory-bucket.ts";
 import { choosingFrom, newestOf } from "./choose-checkpoint.ts";
-import { writeDamage } from "./findings.ts";
+import { writeDamage, writeFinding } from "./findings.ts";
+import { listSteps } from "./list-steps.ts";
 import { createRunRecords } from "./run-record.ts";
 
 let bucket: ReturnType<typeof createBucket>;
@@ -41,6 +42,21 @@ it("passes over what another node found damaged, until it is read back right", a
   expect(await newestStep()).toBe(20);
   find(newest, bucket.clock.now + 4, { kind: "damaged", report });
   expect(await newestStep()).toBe(20);
+});
+
+it("goes on from no checkpoint of which its node learned later that files are missing, whatever a reading says", async () => {
+  const [, newest = ""] = [10, 20].map((step) => storeCheckpoint(bucket, { epoch: 1, step }));
+  const at = { calls: bucket.calls, prefix: PREFIX };
+  const found = { kind: "doubtful" as const, why: "optim_20.pt is missing" };
+  await writeFinding(at, { run: RUN, checkpointId: newest, found });
+  find(newest, bucket.clock.now + 5, { kind: "verified" });
+  expect(await newestStep()).toBe(10);
+  const records = createRunRecords(bucket.calls, PREFIX);
+  const { steps } = await listSteps(choosingFrom(records, await records.read(RUN)), 10);
+  expect(steps.map(({ step, state, why }) => [step, state, why])).toEqual([
+    [20, "doubtful", "optim_20.pt is missing"],
+    [10, "newest", null],
+  ]);
 });
 
 it("takes nothing from a finding that cannot be read, or that lies under another key", async () => {

@@ -9,8 +9,11 @@ import { readOnce } from "./read-once.ts";
 
 /** Results of reading checkpoints back, in the bucket as a hub writes them. They never change, so each is fetched once. */
 export interface Findings {
-  /** Returns the ids of the checkpoints of a run whose latest finding is damage. Faults: those of the store. */
-  damagedOf(run: RunName): Promise<ReadonlySet<string>>;
+  /**
+   * Returns the ids of the checkpoints of a run whose latest reading found damage, and why others are doubtful, by id. Faults: those
+   * of the store.
+   */
+  of(run: RunName): Promise<{ damaged: ReadonlySet<string>; doubted: ReadonlyMap<string, string> }>;
 }
 
 export function createFindings(calls: BucketCalls, prefix: string): Findings {
@@ -26,27 +29,37 @@ export function createFindings(calls: BucketCalls, prefix: string): Findings {
   };
 
   return {
-    damagedOf: async (run) => {
+    of: async (run) => {
       const keys: string[] = [];
       for await (const { key } of calls.list(`${prefix}${FINDINGS}/${run}/`)) keys.push(key);
       await readOnce(calls, keys, { known, parse: (object) => parseFinding(run, object) });
       const latest = new Map<string, Finding>();
+      const doubted = new Map<string, string>();
       for (const one of keys.flatMap((key) => known.get(key) ?? [])) {
-        if (one.at >= (latest.get(one.checkpointId)?.at ?? -1)) latest.set(one.checkpointId, one);
+        if (one.found.kind === "doubtful") doubted.set(one.checkpointId, one.found.why);
+        else if (one.at >= (latest.get(one.checkpointId)?.at ?? -1)) latest.set(one.checkpointId, one);
       }
-      return new Set(
-        [...latest.values()].filter(({ found }) => found.kind === "damaged").map((one) => one.checkpointId),
-      );
+      const isDamaged = ({ found }: Finding) => found.kind === "damaged";
+      return {
+        damaged: new Set([...latest.values()].filter(isDamaged).map(({ checkpointId }) => checkpointId)),
+        doubted,
+      };
     },
   };
 }
 
 /** Writes that a checkpoint is damaged, for other nodes and for a hub. Faults: those of the store. */
-export async function writeDamage(
+export const writeDamage = (
+  at: { calls: BucketCalls; prefix: string },
+  { report, ...about }: { run: RunName; checkpointId: string; report: DamageReport },
+): Promise<void> => writeFinding(at, { ...about, found: { kind: "damaged", report } });
+
+/** Writes a finding about a checkpoint. Faults: those of the store. */
+export async function writeFinding(
   { calls, prefix }: { calls: BucketCalls; prefix: string },
-  about: { run: RunName; checkpointId: string; report: DamageReport },
+  about: { run: RunName; checkpointId: string; found: Finding["found"] },
 ): Promise<void> {
-  const { run, checkpointId, report } = about;
+  const { run, checkpointId, found } = about;
   const body: Finding = {
     format: "tidemark.finding",
     version: 1,
@@ -54,7 +67,7 @@ export async function writeDamage(
     run,
     checkpointId,
     at: Math.round(calls.now()),
-    found: { kind: "damaged", report },
+    found,
   };
   await calls.write(findingKey(prefix, { run, checkpointId, id: body.id }), JSON.stringify(body));
 }

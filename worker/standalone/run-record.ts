@@ -19,6 +19,8 @@ export interface RunRecord {
   trashed: readonly ListedCheckpoint[];
   /** Ids of checkpoints that were read back and found damaged, by any node or hub. */
   damaged: ReadonlySet<string>;
+  /** Why checkpoints are doubtful of which their node learned after the commit that files are missing, by id. */
+  doubted: ReadonlyMap<string, string>;
   /** Retention state of each checkpoint that has a retention record, by its id. */
   retention: ReadonlyMap<string, Retention>;
   /** The highest epoch that any claim or manifest names, also one that cannot be read; 0 without any. */
@@ -106,11 +108,11 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
 
   return {
     read: async (run) => {
-      const [found, listed, retention, damaged] = await Promise.all([
+      const [found, listed, retention, { damaged, doubted }] = await Promise.all([
         readClaims(run),
         listManifests(`${prefix}${OWN_FOLDERS.manifests}${run}/`),
         retentionRecords.read(run),
-        findings.damagedOf(run),
+        findings.of(run),
       ]);
       // Of two attempts at one checkpoint the later counts.
       const newest = listed.toSorted((a, b) => byNewest(a, b) || b.committedAt - a.committedAt);
@@ -125,6 +127,7 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
         trashed: all.filter(isTrashed),
         retention,
         damaged,
+        doubted,
         highestEpoch,
       };
     },

@@ -1,4 +1,5 @@
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { isAdopted } from "#protocol/checkpoint/adopted.ts";
 import { manifestKey } from "#protocol/checkpoint/keys.ts";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { HUB_FEATURES } from "#protocol/wire/hello.ts";
@@ -7,6 +8,7 @@ import { NO_THRESHOLDS } from "#protocol/links/probe.ts";
 import { isSealed } from "#storage/encryption/open-manifest.ts";
 import type { RequestSource } from "#storage/signing/signing.ts";
 import type { Hub, HubClient } from "../hub-link/hub.ts";
+import { writeFinding } from "./findings.ts";
 import type { UploadAborter } from "./abort-uploads.ts";
 import { newestOf, newestOfAny, type Choosing } from "./choose-checkpoint.ts";
 import { claimRun, SURE_MS, type RunClaims } from "./claim-run.ts";
@@ -59,7 +61,9 @@ const ASKS_BUCKET: ReadonlySet<string> = new Set([
 
 /** Calls are turned into one Fault each, as those to a hub are. */
 export function createStandaloneHub(parts: StandaloneParts): Hub {
-  const client: HubClient = { node: { ...writingCalls(parts), ...readingCalls(parts), ...callsOfFleet(parts) } };
+  const client: HubClient = {
+    node: { ...writingCalls(parts), ...doubtingCalls(parts), ...readingCalls(parts), ...callsOfFleet(parts) },
+  };
   let isUp = true;
   return {
     // Nobody ever says anything: it stays open until the node ends.
@@ -183,6 +187,24 @@ function writingCalls(parts: StandaloneParts) {
     },
   };
 }
+
+/** Takes the doubts of this node about checkpoints that it wrote. */
+const doubtingCalls = ({ calls, records, store }: StandaloneParts) => ({
+  doubt: {
+    mutate: async ({ checkpointId, why }: Parameters<HubClient["node"]["doubt"]["mutate"]>[0]) => {
+      const listed = await records.find(checkpointId);
+      if (listed === null) return { ok: true as const };
+      const { manifest } = await records.manifest(listed);
+      const { run } = manifest;
+      const { doubted } = await records.read(run);
+      const isKnown = doubted.has(checkpointId) || isAdopted(manifest) || manifest.doubt !== undefined;
+      const hidden = "it may not be whole; its node says why";
+      const found = { kind: "doubtful" as const, why: isSealed(manifest) ? hidden : why };
+      if (!isKnown) await writeFinding({ calls, prefix: store.prefix }, { run, checkpointId, found });
+      return { ok: true as const };
+    },
+  },
+});
 
 /** Answers what a node asks because there are others, and refuses what only a hub can do. */
 function callsOfFleet({ calls, claims, store, node, retentionRunner, uploadAborter }: StandaloneParts) {

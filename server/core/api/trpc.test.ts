@@ -149,6 +149,7 @@ const EXPECTED: Record<Who, string[]> = {
     "announce",
     "sign",
     "commit",
+    "doubt",
     "readCheckpoint",
     "releaseKey",
     "homes",

@@ -31,6 +31,7 @@ const ROW = { verifiedAt: true, damagedAt: true } as const;
 function newsOf(row: Row, { at, found }: Finding): (Partial<Row> & { damage?: string | null }) | null {
   const verifiedAt = row.verifiedAt?.getTime() ?? -1;
   const damagedAt = row.damagedAt?.getTime() ?? -1;
+  if (found.kind === "doubtful") return null;
   if (found.kind === "damaged") {
     const isNews = at > damagedAt && at > verifiedAt;
     return isNews ? { damagedAt: new Date(at), damage: JSON.stringify(found.report) } : null;
@@ -47,6 +48,13 @@ export async function takeFinding(tx: Db, profileId: string, read: Finding): Pro
   const where = { id: checkpointId, run };
   const first = await tx.checkpoint.findUnique({ where, select: { ...ROW, profileId: true } });
   if (first === null) return false;
+  if (read.found.kind === "doubtful") {
+    const { count } = await tx.checkpoint.updateMany({
+      where: { ...where, doubt: null },
+      data: { doubt: read.found.why },
+    });
+    return count > 0;
+  }
   if (first.profileId === profileId) {
     const data = newsOf(first, read);
     if (data !== null) await tx.checkpoint.update({ where, data });
