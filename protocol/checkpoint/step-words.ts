@@ -6,3 +6,19 @@ export function stepWords(step: number, stepFrom?: StepSource): string {
   if (stepFrom !== "time") return `step ${formatCount(step)}`;
   return `the state of ${new Date(step * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
 }
+
+const FIRST_TIME_STEP = 1_000_000_000;
+const DAY_MS = 86_400_000;
+
+/**
+ * Returns whether a step stands for the time of writing, in seconds since 1970: that of a checkpoint whose name and content say
+ * no step. It cannot be compared with steps of training. Without a recorded origin, as from older workers, a step that is its
+ * own time of writing counts as one. `at`: when the checkpoint was written, epoch ms.
+ */
+export const isTimeStep = ({ step, at, source }: { step: number; at: number; source?: StepSource | undefined }) =>
+  source === undefined ? step >= FIRST_TIME_STEP && Math.abs(step * 1_000 - at) < DAY_MS : source === "time";
+
+/** Returns the origin of a checkpoint's step; undefined where an older worker did not record it. */
+export const stepSourceOf = (
+  place: { stepFrom?: StepSource | undefined; stepSource?: StepSource | undefined } | null | undefined,
+): StepSource | undefined => place?.stepSource ?? place?.stepFrom;

@@ -1,6 +1,6 @@
 import { byNewest, type CheckpointState } from "../checkpoint/checkpoint.ts";
 import { NO_RULES, type KeepPolicy, type KeepReason, type PreviewRow } from "./keeping.ts";
-import { formatBytes, formatDuration } from "../base/units.ts";
+import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
 
 /**
  * Decides what a retention policy keeps, as a pure function that also returns the reasons. Two promises hold under every
@@ -37,6 +37,8 @@ export interface KeepHistory {
   parents: readonly { epoch: number; step: number }[];
   /** Epochs in which training started fresh. Absent: none. */
   fresh?: readonly number[];
+  /** Restored checkpoints that programs did not go on from, while that matters. Absent: none. */
+  passedOver?: readonly { epoch: number; step: number }[];
 }
 
 /** Describes a reason, to follow "kept: " or "goes: ". Tags and metrics are untrusted text. */
@@ -48,6 +50,8 @@ export function reasonWords(reason: KeepReason): string {
       return "the newest one in one of its buckets";
     case "line":
       return "the newest one before training began anew";
+    case "passed-over":
+      return `of a line that its program did not go on from (step ${formatCount(reason.step)}); dismiss that on the run's page first`;
     case "whole":
       return "the newest one that is not damaged";
     case "only":
@@ -106,6 +110,12 @@ export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
       complete.find(({ writerEpoch }) => writerEpoch > 0 && writerEpoch < epoch),
       { kind: "line" },
     );
+  }
+  // Until a person has seen that a program passed a restored checkpoint over, everything it could go back to stays.
+  const [over] = (history.passedOver ?? []).toSorted((a, b) => b.epoch - a.epoch);
+  if (over !== undefined) {
+    for (const one of complete)
+      if (one.writerEpoch > 0 && one.writerEpoch <= over.epoch) protect(one, { kind: "passed-over", step: over.step });
   }
   // Restores fall back to this one when the newest is damaged.
   const whole = complete.find(({ isDamaged }) => !isDamaged);

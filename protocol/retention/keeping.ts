@@ -164,6 +164,7 @@ export type KeepReason =
         | "uploading"
         | "parent";
     }
+  | { kind: "passed-over"; step: number }
   | { kind: "tagged"; tags: readonly string[] }
   | { kind: "brought-back" | "no-rule" | "room" }
   | { kind: "last"; count: number }

@@ -1,5 +1,6 @@
 import { sentenceOf } from "#protocol/faults/fault.ts";
-import type { RunBacklog } from "#protocol/wire/reports.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { safeSourceOf, type RunBacklog } from "#protocol/wire/reports.ts";
 import { riskOf } from "#protocol/wire/risk.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Capture } from "../capture/capture.ts";
@@ -30,7 +31,8 @@ export function lastWords(run: RunBacklog): [string, { type: string } & Record<s
     unsafeFiles: risk.files,
     safeStep: run.safeStep,
   };
-  const safe = run.safeStep === null ? "nothing of it is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
+  const safe =
+    run.safeStep === null ? "nothing of it is safe yet" : `safe up to ${stepWords(run.safeStep, safeSourceOf(run))}`;
   if (risk.checkpoints === 0) return [`${run.run}: ${safe}; nothing waits.`, facts];
   const waits = `${formatCount(risk.files)} files, ${formatBytes(risk.bytes)} not yet safe`;
   return [`${run.run}: ${safe}; ${waits}. They are kept here and go on at the next start.`, facts];

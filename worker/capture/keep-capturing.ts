@@ -178,7 +178,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
-      run.seen = { step: newest.step, at: Math.round(look.newestMs) };
+      run.seen = { step: newest.step, at: Math.round(look.newestMs), source: newest.stepFrom ?? "name" };
       capturing.onSeen(watch.run, run.seen, newest);
     },
     onPassedOver: async (candidate, look) => {

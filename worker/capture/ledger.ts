@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import { mayMove, type MoveBy, type TransferState } from "#protocol/wire/transfer.ts";
 import { MOST_WOBBLE_MS } from "../base/file-times.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { openJournal, readJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFingerprint } from "./detection/look.ts";
@@ -66,7 +67,8 @@ export interface Ledger {
   noteRestored(path: string): Promise<void>;
   /** Returns the epoch in which this node last wrote the run; null when it never did. */
   writerEpoch(run: string): number | null;
-  noteEpoch(run: string, epoch: number): Promise<void>;
+  /** `branch`: where the epoch branches off, when it is a new line of training. */
+  noteEpoch(run: string, epoch: number, branch?: LineBranch): Promise<void>;
   /** Returns the epoch for which `--from` moved newer checkpoints on this disk aside; null: none. */
   chosenEpoch(run: string): number | null;
   noteChosen(run: string, epoch: number): Promise<void>;
@@ -186,8 +188,8 @@ export async function openLedger(
       if (!books.restored.has(path)) await write({ t: "restored", path });
     },
     writerEpoch: (run) => books.epochs.get(run) ?? null,
-    noteEpoch: async (run, epoch) => {
-      if (books.epochs.get(run) !== epoch) await write({ t: "epoch", run, epoch });
+    noteEpoch: async (run, epoch, branch) => {
+      if (books.epochs.get(run) !== epoch) await write({ t: "epoch", run, epoch, ...(branch && { branch }) });
     },
     chosenEpoch: (run) => books.chosen.get(run) ?? null,
     noteChosen: (run, epoch) => write({ t: "chosen", run, epoch }),
@@ -232,14 +234,17 @@ function createWriter(books: Books, journal: { append(record: Line): Promise<voi
  * Returns the captures of a ledger that no worker holds, as they were left, and the folders in which checkpoints were seen.
  * Faults: READ_FAILED.
  */
-export async function readLedger(
-  path: string,
-): Promise<{ captures: readonly Capture[]; folders: ReadonlySet<string>; safe: ReadonlyMap<string, SafePoint> }> {
+export async function readLedger(path: string): Promise<{
+  captures: readonly Capture[];
+  folders: ReadonlySet<string>;
+  safe: ReadonlyMap<string, SafePoint>;
+  branches: ReadonlyMap<string, LineBranch>;
+}> {
   const books = emptyBooks();
   for (const record of await readJournal(path, ledgerLine)) apply(books, record);
   const paths = [...books.known.keys(), ...[...books.captures.values()].map(({ sourcePath }) => sourcePath)];
   const folders = new Set(paths.map((known) => dirname(known)));
-  return { captures: [...books.captures.values()], folders, safe: books.safe };
+  return { captures: [...books.captures.values()], folders, safe: books.safe, branches: books.branches };
 }
 
 /**

@@ -187,7 +187,8 @@ async function placeCandidate(
     place: {
       path: filePath.parse(below),
       kind,
-      ...(stepFrom !== undefined && { stepFrom }),
+      ...((stepFrom === "inside" || stepFrom === "time") && { stepFrom }),
+      stepSource: stepFrom ?? "name",
       ...(entries.length > 0 && { beside: entries }),
       ...(siblings.length > 0 && { siblings }),
     },

@@ -1,6 +1,7 @@
 import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
 import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { safeSourceOf } from "#protocol/wire/reports.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { shownName } from "../command-line/verb.ts";
 
@@ -51,7 +52,8 @@ export const asideSentences = (aside: readonly LocalAside[]): string[] =>
 
 function sentenceOfRun(run: LocalRun, at: number): string {
   const { risk, sustain, etaMs } = run;
-  const safe = run.safeStep === null ? "nothing is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
+  const safe =
+    run.safeStep === null ? "nothing is safe yet" : `safe up to ${stepWords(run.safeStep, safeSourceOf(run))}`;
   const eta = etaMs === null ? "" : `, about ${formatDuration(etaMs)} left`;
   const oldest =
     risk.oldestUnsafeAt === null ? "" : `, the oldest for ${formatDuration(Math.max(0, at - risk.oldestUnsafeAt))}`;

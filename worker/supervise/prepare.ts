@@ -1,7 +1,9 @@
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer } from "#protocol/wire/hello.ts";
+import type { StepSource } from "#protocol/checkpoint/place.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { captureNow } from "../agent/agent-capture.ts";
@@ -126,10 +128,10 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
     // A failure to record lost work, as on a full disk, must not prevent training.
     await reportLoss(agent, { run, claim, from: point }).catch(reporter.waitingFor);
     renewRecord(agent, run);
-    noteBeginning(agent, { run, epoch: claim.epoch, point, local });
+    noteBeginning(agent, { run, claim, point, local });
     if (claim.doubtful !== undefined && point?.step !== claim.doubtful.step)
       reporter.doubtfulLater({ run, ...claim.doubtful });
-    reporter.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
+    reporter.resuming({ run, step: point?.step ?? null, source: point?.source, path: point?.path ?? null });
     if (point === null) return null;
     const { path, step, siblings } = point;
     return { run, path, step, ...(siblings !== undefined && { siblings }) };
@@ -152,15 +154,20 @@ async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunNa
       at: newest.capturedAt,
       sizeBytes: 0,
       epoch: newest.writerEpoch,
+      source: stepSourceOf(newest.place),
     });
   await ledger.noteChosen(run, epoch);
 }
 
-/** Puts the checkpoint in place; null: the beginning. `at`: time of writing (epoch ms). @throws Faults of a restore */
-async function reach(
-  agent: Agent,
-  { watch, from }: { watch: Watch; from: Resume["from"] },
-): Promise<(Omit<ResumePoint, "run"> & { at: number }) | null> {
+/** Checkpoint that is in place. `at`: time of writing (epoch ms). */
+type Reached = Omit<ResumePoint, "run"> & {
+  at: number;
+  source: StepSource | undefined;
+  writerEpoch?: number | undefined;
+};
+
+/** Puts the checkpoint in place; null: the beginning. @throws Faults of a restore */
+async function reach(agent: Agent, { watch, from }: { watch: Watch; from: Resume["from"] }): Promise<Reached | null> {
   const { run, folder } = watch;
   switch (from.kind) {
     case "start":
@@ -171,7 +178,15 @@ async function reach(
     case "restore": {
       const pathOf = async (one: FoundPlace) => join(folder, (await findPlace(agent, one)).path);
       const found = await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true });
-      return { ...found, at: found.capturedAt, siblings: found.origin?.siblings ?? [] };
+      const { origin } = found;
+      const source = origin?.stepSource ?? from.source;
+      return {
+        ...found,
+        at: found.capturedAt,
+        source,
+        writerEpoch: origin?.writerEpoch,
+        siblings: origin?.siblings ?? [],
+      };
     }
   }
 }
@@ -198,17 +213,23 @@ function noteBeginning(
   { beginnings }: Agent,
   about: {
     run: RunName;
-    epoch: number;
-    point: { step: number; at: number } | null;
+    claim: ClaimAnswer;
+    point: Reached | null;
     local: readonly LocalCheckpoint[];
   },
 ): void {
-  const { run, epoch, point, local } = about;
+  const { run, claim, point, local } = about;
   beginnings.delete(run);
   if (point === null) return;
-  const { step, at } = point;
-  const kept = local.filter((one) => one.state !== "torn").map((one) => ({ step: one.step, at: one.writtenAt }));
-  beginnings.set(run, { epoch, given: { step, at }, local: kept, startedAt: Date.now() });
+  const { step, at, source, path } = point;
+  const { epoch, newest } = claim;
+  // A copy of the newest checkpoint on this disk has its epoch; whatever else lies here was written in the present one.
+  const ofNewest = newest?.step === step ? newest.writerEpoch : epoch;
+  const given = { step, at, source, path, epoch: point.writerEpoch ?? ofNewest };
+  const kept = local
+    .filter((one) => one.state !== "torn")
+    .map((one) => ({ step: one.step, at: one.writtenAt, source: one.stepSource }));
+  beginnings.set(run, { epoch, given, local: kept, startedAt: Date.now() });
 }
 
 /** Replaces the step record, so that records of an earlier start, which may still run, are not mixed with new ones. */

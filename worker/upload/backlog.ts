@@ -1,3 +1,4 @@
+import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import type { RunBacklog, TransferProgress } from "#protocol/wire/reports.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { movementOf, stalledMsOf } from "../transfer/progress/movement-of.ts";
@@ -5,6 +6,7 @@ import type { Capture } from "../capture/capture.ts";
 import type { Ledger } from "../capture/ledger.ts";
 import type { Uplink } from "../capture/uplink.ts";
 import { idleMsSince } from "../lost-work/idle-since.ts";
+import type { Point } from "../lost-work/beginning.ts";
 import type { Training } from "../lost-work/training.ts";
 import { leastIntervalMs } from "#protocol/history/sustain.ts";
 import type { Run, Runs } from "../capture/runs.ts";
@@ -32,13 +34,13 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
   const safe = ledger.safe(run.name);
   const newest = waiting
     .filter(({ role }) => role === undefined)
-    .reduce<{ step: number; at: number } | null>(
-      (best, { step, capturedAt }) => (best === null || step > best.step ? { step, at: capturedAt } : best),
-      run.seen,
-    );
+    .reduce<Point | null>((best, { step, capturedAt, place }) => {
+      const one = { step, at: capturedAt, source: stepSourceOf(place) };
+      return best === null || step > best.step ? one : best;
+    }, run.seen);
   const trained = training.of(run.name, run.claim?.epoch ?? null);
   const reached = training.reached(run.name, run.claim?.epoch ?? null);
-  const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
+  const local = newest ?? safe;
   const startedAt = await ledger.runStartedAt(run.name);
   const active = uploader.active?.capture.run === run.name ? uploader.active.counters : null;
   const sent = waiting
@@ -57,6 +59,8 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
     safeBytes: safe?.sizeBytes ?? 0,
     localStep: local?.step ?? null,
     localAt: local?.at ?? null,
+    ...(safe !== null && isTimeStep(safe) && { isSafeByTime: true as const }),
+    ...(local !== null && isTimeStep(local) && { isLocalByTime: true as const }),
     startedAt,
     intervalMs: ledger.intervalMs(run.name),
     trainedStep: trained?.step ?? null,

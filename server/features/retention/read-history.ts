@@ -7,9 +7,10 @@ import type { Database } from "#prisma/open.ts";
 import { WRITTEN_BY_NODES } from "#server/core/runs/is-adopted.ts";
 import { mapInSlices } from "#server/platform/pauses.ts";
 import { findKeeping } from "#server/core/retention/find-keeping.ts";
+import { findPassedOver } from "#server/core/runs/passed-over.ts";
 import { findRead } from "#server/core/retention/find-read.ts";
 
-type Db = Pick<Database, "checkpoint" | "checkpointCopy" | "keepRecord" | "epoch" | "command" | "transfer">;
+type Db = Pick<Database, "run" | "checkpoint" | "checkpointCopy" | "keepRecord" | "epoch" | "command" | "transfer">;
 
 /** Rows per query: a run may have tens of thousands of checkpoints. */
 const PAGE = 500;
@@ -78,6 +79,7 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
     parents: epochs.flatMap(({ parentEpoch, parentStep }) =>
       parentEpoch === null || parentStep === null ? [] : [{ epoch: parentEpoch, step: Number(parentStep) }],
     ),
+    passedOver: (await findPassedOver(db, run)).map(({ given }) => given),
     fresh: epochs.flatMap(({ epoch, parentEpoch }) => (parentEpoch === null ? [epoch] : [])),
   };
 }

@@ -78,7 +78,8 @@ function noteEnd(pieces: RestorePieces, restored: RestoreCommand, about: Restore
     // Training continues from here, so only work after this step can be lost.
     const { counters } = about;
     const epoch = origin?.writerEpoch ?? null;
-    const point = { step: restored.step, at: sending.wallNow(), sizeBytes: counters?.bytesTotal ?? 0, epoch };
+    const sizeBytes = counters?.bytesTotal ?? 0;
+    const point = { step: restored.step, at: sending.wallNow(), sizeBytes, epoch, source: origin?.stepSource };
     ledger.noteSafe(restored.run, point).catch(reporter.waitingFor);
   }
 }

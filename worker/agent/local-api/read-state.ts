@@ -96,7 +96,12 @@ async function findLines({ options, ledger, watchedSince }: Agent): Promise<NonN
     const found = await readLocalCheckpoints(watch, evidence).catch(() => []);
     const placed = found
       .filter(({ state }) => state !== "torn")
-      .map(({ path, step, writtenAt }) => ({ path: relative(folder, path), step, at: Math.round(writtenAt) }));
+      .map(({ path, step, stepSource: stepFrom, writtenAt }) => ({
+        path: relative(folder, path),
+        step,
+        ...(stepFrom !== "name" && { stepFrom }),
+        at: Math.round(writtenAt),
+      }));
     lines.push(...linesOf(placed).map((line) => ({ run, ...line })));
   }
   return lines.slice(0, MOST_TRANSFERS);

@@ -70,7 +70,8 @@ async function readCandidate({ path, step: wished }: { path: string; step?: numb
     throw new Fault("BAD_INPUT", { op: "save", subject: whole, detail: "it is a pipe, a socket or a device: no file" });
   const kind = stats.isDirectory() ? "folder" : "file";
   const name = basename(whole);
-  const step = wished ?? stepOf(name, kind) ?? (kind === "folder" ? await readGlobalStep(whole) : null);
+  const named = wished ?? stepOf(name, kind);
+  const step = named ?? (kind === "folder" ? await readGlobalStep(whole) : null);
   if (step === null) {
     throw new Fault("BAD_INPUT", {
       op: "save",
@@ -78,7 +79,8 @@ async function readCandidate({ path, step: wished }: { path: string; step?: numb
       detail: "neither its name nor a trainer_state.json in it tells the step: say which one it is",
     });
   }
-  return { path: whole, name, step, kind };
+  const stepFrom = wished !== undefined ? "said" : named === null ? "inside" : null;
+  return { path: whole, name, step, kind, ...(stepFrom !== null && { stepFrom }) };
 }
 
 async function whyUnfinished(candidate: Candidate, look: Parameters<typeof readReadiness>[1]): Promise<string | null> {

@@ -1,4 +1,6 @@
 "use client";
+import { branchWords } from "#protocol/history/passed-over.ts";
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { Link } from "../../../_ui/navigation/link.tsx";
 import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
@@ -49,7 +51,7 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
           <Fact name="Place">
             <span className="font-mono text-12 break-all">{visibleText(view.place.path)}</span>{" "}
             <span className="text-soft">
-              in the watched folder; a restore puts it back there{SOURCE_WORDS[view.place.stepFrom ?? "name"]}
+              in the watched folder; a restore puts it back there{SOURCE_WORDS[stepSourceOf(view.place) ?? "name"]}
             </span>
           </Fact>
         )}
@@ -98,7 +100,9 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
           <Fact name="Lineage">
             <span className="nums">
               epoch {view.writerEpoch}, attempt <span className="font-mono text-12">{visibleText(view.attempt)}</span>
-              {view.parent === null ? (
+              {view.branch !== null ? (
+                `, a new line: ${branchWords(view.branch)}`
+              ) : view.parent === null ? (
                 ", the run started fresh in this epoch"
               ) : (
                 <>
@@ -130,6 +134,7 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
 const SOURCE_WORDS = {
   name: "",
   inside: ". Its name has no step; a file in it does",
+  said: ". Its step was given when it was saved",
   time: ". Nothing in it names a step, so it is ordered by time",
 } as const;
 
