@@ -33,7 +33,13 @@ export const besideFile = z.union([
 ]);
 export type BesideFile = z.infer<typeof besideFile>;
 
+/** One of several watched folders of a run: its position, from 0, and its name. */
+const watchedRoot = z.object({ index: z.number().int().min(0).max(63), name: z.string().min(1).max(255) });
+export type WatchedRoot = z.infer<typeof watchedRoot>;
+
 export const checkpointPlace = z.object({
+  /** Absent: the run has one watched folder, or an older worker wrote it. */
+  root: watchedRoot.optional(),
   /** Path below the watched folder, `/`-separated; for several files the path of the first. */
   path: filePath,
   kind: placeKind,
@@ -107,3 +113,14 @@ export const kindAt = ({ path, kind }: Pick<ShownPlace, "path" | "kind">, target
 
 /** Returns the last segment of a path, which is the checkpoint's name. */
 export const nameOfPlace = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+/**
+ * Returns which of a node's watched folders of a run a checkpoint belongs to: the only one of the same name, else the one at the
+ * same position, else the first. `names`: of these folders, in their order. Pure.
+ */
+export function rootFor(names: readonly string[], root: WatchedRoot | undefined): number {
+  if (root === undefined) return 0;
+  const first = names.indexOf(root.name);
+  if (first >= 0 && names.lastIndexOf(root.name) === first) return first;
+  return root.index < names.length ? root.index : 0;
+}

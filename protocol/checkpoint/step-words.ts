@@ -1,5 +1,6 @@
-import type { StepSource } from "./place.ts";
+import type { ShownPlace, StepSource } from "./place.ts";
 import { formatCount } from "../base/units.ts";
+import { visibleText } from "../base/visible-text.ts";
 
 /** Returns a step in words. A step that stands for the time of writing becomes `the state of 2026-11-28 03:15:20 UTC`. */
 export function stepWords(step: number, stepFrom?: StepSource): string {
@@ -22,3 +23,9 @@ export const isTimeStep = ({ step, at, source }: { step: number; at: number; sou
 export const stepSourceOf = (
   place: { stepFrom?: StepSource | undefined; stepSource?: StepSource | undefined } | null | undefined,
 ): StepSource | undefined => place?.stepSource ?? place?.stepFrom;
+
+const KINDS = { folder: "the folder", file: "the file", files: "several files, first" } as const;
+
+/** Says where a checkpoint lies in its watched folder: `the file last.ckpt in checkpoints`. Escapes names of strangers. */
+export const placeWords = ({ path, kind, root }: Pick<ShownPlace, "path" | "kind" | "root">): string =>
+  `${KINDS[kind]} ${visibleText(path)}${root === undefined ? "" : ` in ${visibleText(root.name)}`}`;

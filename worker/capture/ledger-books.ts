@@ -3,7 +3,7 @@ import { basename, join, sep } from "node:path";
 import * as z from "zod";
 import { byNewest } from "#protocol/checkpoint/checkpoint.ts";
 import { faultData } from "#protocol/faults/fault-data.ts";
-import { isPointerName, stepSource, type StepSource } from "#protocol/checkpoint/place.ts";
+import { isPointerName, shownPlace, stepSource, type ShownPlace, type StepSource } from "#protocol/checkpoint/place.ts";
 import { lineBranch, type LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { transferState } from "#protocol/wire/transfer.ts";
 import { capture, type Capture } from "./capture.ts";
@@ -18,6 +18,8 @@ export interface SafePoint {
   epoch: number | null;
   /** Origin of the step; absent where an older worker noted it. */
   source?: StepSource | undefined;
+  /** Where it lies in its watched folder; absent where that is not known. */
+  place?: ShownPlace | undefined;
 }
 
 export const ledgerLine = z.discriminatedUnion("t", [
@@ -68,6 +70,7 @@ export const ledgerLine = z.discriminatedUnion("t", [
     sizeBytes: z.number(),
     epoch: z.number().nullable().default(null),
     source: stepSource.optional(),
+    place: shownPlace.optional(),
   }),
   z.object({
     t: z.literal("run"),
@@ -199,7 +202,12 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   // Nothing resumes from a final model, and nothing resumes by itself from a doubtful checkpoint.
   if (item.role !== undefined || item.doubt !== undefined) return;
   const before = books.safe.get(item.run);
-  const point = pointOf({ ...item, at: item.capturedAt, source: stepSourceOf(item.place) });
+  const point = pointOf({
+    ...item,
+    at: item.capturedAt,
+    source: stepSourceOf(item.place),
+    place: placeOfCapture(item),
+  });
   if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);
 }
 
@@ -221,12 +229,16 @@ function pointersOf({ place, sourcePath, files }: Capture): [path: string, conte
 /** Returns the mark of a small file that is known by its bytes alone: a pointer is rewritten with each checkpoint. */
 export const contentOf = (crc32: string, sizeBytes: number): string => `crc32 ${crc32} ${sizeBytes}`;
 
-const pointOf = ({ step, at, sizeBytes, epoch, source }: SafePoint): SafePoint => ({
+const placeOfCapture = ({ place }: Capture): ShownPlace | undefined =>
+  place === undefined ? undefined : shownPlace.parse(place);
+
+const pointOf = ({ step, at, sizeBytes, epoch, source, place }: SafePoint): SafePoint => ({
   step,
   at,
   sizeBytes,
   epoch,
   ...(source !== undefined && { source }),
+  ...(place !== undefined && { place }),
 });
 
 /** Returns whether `point` is as new as `other` by the rule of the hub: highest epoch, then highest step. */

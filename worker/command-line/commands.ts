@@ -105,9 +105,9 @@ export const COMMANDS = {
   cat: { usage: "tidemark cat s3://bucket/key", says: "Write an object, or a range of it, to stdout." },
   inspect: {
     operands: "files",
-    usage: "tidemark inspect FILE|s3://bucket/key",
+    usage: "tidemark inspect FILE|s3://bucket/key|RUN[@STEP]",
     says: "Show what is inside a checkpoint file without loading it: tensors, shapes, dtypes, parameters, metadata, loss curve.",
-    more: "Reads safetensors (and their index), GGUF, PyTorch (.pt, .ckpt, .bin), PyTorch DCP (.metadata), Orbax (_METADATA, with what lies beside it), numpy, and JSON such as trainer_state.json; of an object only the ranges that describe it, at most 16 MiB. Nothing in a file is ever executed: pickles are read, not unpickled. Ends with 6 when the file is damaged.",
+    more: "Reads safetensors (and their index), GGUF, PyTorch (.pt, .ckpt, .bin), PyTorch DCP (.metadata), Orbax (_METADATA, with what lies beside it), numpy, and JSON such as trainer_state.json; of an object only the ranges that describe it, at most 16 MiB. Nothing in a file is ever executed: pickles are read, not unpickled. Ends with 6 when the file is damaged. With --to and a run: one checkpoint of the bucket with its place in the watched folder, its lineage and its files.",
   },
   rm: {
     usage: "tidemark rm s3://bucket/key",

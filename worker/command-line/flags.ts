@@ -35,7 +35,7 @@ export const FLAGS = {
   },
   to: {
     kind: "text",
-    commands: [...STANDALONE, ...READS_BUCKET],
+    commands: [...STANDALONE, ...READS_BUCKET, "inspect"],
     value: "PLACE",
     says: "Without a hub: the bucket and prefix where checkpoints lie, s3://bucket/prefix or rclone:REMOTE:bucket/prefix, with keys as cp finds them.",
   },

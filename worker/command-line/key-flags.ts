@@ -20,7 +20,7 @@ export const KEY_FLAGS = {
   },
   "encrypt-key": {
     kind: "text",
-    commands: [...WORKING, "save", "restore", "compare"],
+    commands: [...WORKING, "save", "restore", "compare", "inspect"],
     value: "FILE",
     says: "With --to: encrypt checkpoints before they leave this machine, and decrypt those that are restored, with the key in this file (`tidemark keygen FILE` makes one). Further lines of it are earlier keys, which only decrypt. Only its owner may have rights to the file. With a hub its bucket profile says whether checkpoints are encrypted.",
   },

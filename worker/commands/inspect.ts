@@ -10,20 +10,24 @@ import { parseAddress } from "../command-line/address.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
 import { openBeside, sourceOfFile } from "../base/file-source.ts";
 import { withStoreSession } from "../store-session/store-session.ts";
+import { inspectCheckpoint } from "./inspect-checkpoint.ts";
 import { headObject } from "../object-copy/requests/head.ts";
 import { readPieces } from "../object-copy/requests/read-range.ts";
 import { shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
 
 /**
- * `tidemark inspect`: what is inside a checkpoint file, local or in a bucket, by reading only what describes it. Nothing of
+ * `tidemark inspect`: what is inside a checkpoint file, local or in a bucket, by reading only what describes it; with `--to` and
+ * a run: a checkpoint, its place and its files. Nothing of
  * it is executed, and no file takes more time or memory than the hub would give it. Ends with the exit code of the fault when the
  * file is damaged.
  * Faults: BAD_INPUT, NOT_FOUND, READ_FAILED, NO_SUCH_KEY, those of the store.
  */
 export async function inspect(verb: Verb, openInspector: () => Inspector = createInspector): Promise<number> {
   const [address, extra] = verb.operands;
-  const shown = "tidemark inspect FILE, or tidemark inspect s3://bucket/key";
-  if (address === undefined || extra !== undefined) throw usage("inspect", `it takes one file: ${shown}`);
+  const shown =
+    "tidemark inspect FILE, tidemark inspect s3://bucket/key, or tidemark inspect RUN[@STEP] --to s3://bucket/prefix";
+  if (address === undefined || extra !== undefined) throw usage("inspect", `it takes one file or checkpoint: ${shown}`);
+  if (await isRunOfBucket(verb, address)) return inspectCheckpoint(verb, address);
   const place = parseAddress(address);
   if (place.kind === "store" && (place.key === "" || place.key.endsWith("/"))) {
     throw usage(shownPlace(place), "it names no object; the key is missing: s3://bucket/key");
@@ -37,6 +41,15 @@ export async function inspect(verb: Verb, openInspector: () => Inspector = creat
   } finally {
     await inspector.close();
   }
+}
+
+/** Returns whether the operand is a run in the bucket of `--to`: a name that no file here has. */
+async function isRunOfBucket({ config }: Verb, text: string): Promise<boolean> {
+  if (config.text("to") === null || text.includes("/")) return false;
+  return stat(text).then(
+    () => false,
+    (error: unknown) => codeOf(error) === "ENOENT",
+  );
 }
 
 /** Files stay open only as long as they are read from: a file may have many beside it. */

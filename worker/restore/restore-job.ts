@@ -2,7 +2,7 @@ import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
-import type { StepSource } from "#protocol/checkpoint/place.ts";
+import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { Command } from "#protocol/wire/commands.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
@@ -58,6 +58,6 @@ export interface Origin {
   role: CheckpointRole | null;
   /** Other checkpoints that the framework compares with it. */
   siblings: readonly string[];
-  /** Origin of its step; absent in manifests of older workers. */
-  stepSource?: StepSource | undefined;
+  /** Where it lies in its watched folder. */
+  place: ShownPlace;
 }

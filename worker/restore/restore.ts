@@ -1,4 +1,4 @@
-import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
+import { placeOf, shownPlace } from "#protocol/checkpoint/place.ts";
 import type { Origin, RestoreCommand, RestoreJob } from "./restore-job.ts";
 import { access, constants, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -54,7 +54,7 @@ function originOf(whole: StoredManifest, { files, tensors }: RestoreCommand): Or
     pickles: tensors == null ? wanted.filter(({ path }) => mayBePickle(path)).length : 0,
     role: roleOf(whole),
     siblings: isAdopted(whole) ? [] : (whole.place?.siblings ?? []),
-    stepSource: isAdopted(whole) ? undefined : stepSourceOf(whole.place),
+    place: shownPlace.parse(placeOf(whole, isAdopted(whole) ? null : whole.place)),
   };
 }
 

@@ -155,6 +155,7 @@ async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunNa
       sizeBytes: 0,
       epoch: newest.writerEpoch,
       source: stepSourceOf(newest.place),
+      place: newest.place,
     });
   await ledger.noteChosen(run, epoch);
 }
@@ -179,7 +180,7 @@ async function reach(agent: Agent, { watch, from }: { watch: Watch; from: Resume
       const pathOf = async (one: FoundPlace) => join(folder, (await findPlace(agent, one)).path);
       const found = await restoreNewest(agent, { run, found: from, pathOf, mayFallBack: true });
       const { origin } = found;
-      const source = origin?.stepSource ?? from.source;
+      const source = stepSourceOf(origin?.place) ?? from.source;
       return {
         ...found,
         at: found.capturedAt,

@@ -1,3 +1,4 @@
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
 import type { Ledger } from "../../capture/ledger.ts";
@@ -79,7 +80,14 @@ function noteEnd(pieces: RestorePieces, restored: RestoreCommand, about: Restore
     const { counters } = about;
     const epoch = origin?.writerEpoch ?? null;
     const sizeBytes = counters?.bytesTotal ?? 0;
-    const point = { step: restored.step, at: sending.wallNow(), sizeBytes, epoch, source: origin?.stepSource };
+    const point = {
+      step: restored.step,
+      at: sending.wallNow(),
+      sizeBytes,
+      epoch,
+      source: stepSourceOf(origin?.place),
+      place: origin?.place,
+    };
     ledger.noteSafe(restored.run, point).catch(reporter.waitingFor);
   }
 }

@@ -121,7 +121,16 @@ function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number
   const { leftBytes } = now;
   const etaMs = leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
   const isHeld = agent.ledger.isHeld(run.run);
-  return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(run, uplink), isHeld };
+  return {
+    ...run,
+    risk: riskOf(run, now.at),
+    etaMs,
+    sustain: sustainOf(run, uplink),
+    isHeld,
+    folders: agent.options.watches.filter((watch) => watch.run === run.run).map(({ folder }) => folder),
+    safePlace: agent.ledger.safe(run.run)?.place ?? null,
+    branch: agent.runs.get(run.run)?.claim?.branch ?? null,
+  };
 }
 
 /** Returns the drain forecast of one run; null while the uplink's rate or the checkpoint size is unknown. */
