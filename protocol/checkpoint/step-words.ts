@@ -24,6 +24,10 @@ export const stepSourceOf = (
   place: { stepFrom?: StepSource | undefined; stepSource?: StepSource | undefined } | null | undefined,
 ): StepSource | undefined => place?.stepSource ?? place?.stepFrom;
 
+/** Returns the path of a checkpoint below its watched folder, below the name of that folder when its run has several. */
+export const pathWithRoot = ({ path, root }: Pick<ShownPlace, "path" | "root">): string =>
+  root === undefined ? path : `${root.name}/${path}`;
+
 const KINDS = { folder: "the folder", file: "the file", files: "several files, first" } as const;
 
 /** Says where a checkpoint lies in its watched folder: `the file last.ckpt in checkpoints`. Escapes names of strangers. */

@@ -29,6 +29,8 @@ export interface KeepCandidate {
   homes?: readonly string[];
   /** Whether somebody took it out of the trash: a policy does not move it there again. */
   wasBroughtBack: boolean;
+  /** Number of the watched folder, for a run with several: each is kept by the rules for itself. Absent: its only one. */
+  root?: number | undefined;
 }
 
 export interface KeepHistory {
@@ -46,6 +48,8 @@ export function reasonWords(reason: KeepReason): string {
   switch (reason.kind) {
     case "newest":
       return "the newest complete one";
+    case "newest-in-folder":
+      return "the newest one of its watched folder";
     case "newest-there":
       return "the newest one in one of its buckets";
     case "line":
@@ -89,6 +93,11 @@ export function reasonWords(reason: KeepReason): string {
   }
 }
 
+/** Splits checkpoints by watched folder, in the order given. */
+const byRoot = (all: readonly KeepCandidate[]): KeepCandidate[][] => [
+  ...Map.groupBy(all, ({ root = 0 }) => root).values(),
+];
+
 /** Returns what protects each checkpoint from any policy or request. Unprotected checkpoints are absent. */
 export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
   const reasons = new Map<string, KeepReason[]>();
@@ -118,8 +127,12 @@ export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
       if (one.writerEpoch > 0 && one.writerEpoch <= over.epoch) protect(one, { kind: "passed-over", step: over.step });
   }
   // Restores fall back to this one when the newest is damaged.
-  const whole = complete.find(({ isDamaged }) => !isDamaged);
-  if (whole !== newest) protect(whole, { kind: "whole" });
+  for (const inRoot of byRoot(complete)) {
+    const [newestThere] = inRoot;
+    if (newestThere !== newest) protect(newestThere, { kind: "newest-in-folder" });
+    const whole = inRoot.find(({ isDamaged }) => !isDamaged);
+    if (whole !== newestThere) protect(whole, { kind: "whole" });
+  }
   const verified = complete.filter(({ verifiedAt }) => verifiedAt !== null);
   const lastAt = Math.max(...verified.map(({ verifiedAt }) => verifiedAt ?? 0));
   for (const one of verified) {
@@ -211,10 +224,9 @@ export function decideKeeping(policy: KeepPolicy | null, history: KeepHistory): 
   const guarded = protectedBy(history);
   const whole = complete.filter(({ isDamaged }) => !isDamaged);
   // A damaged checkpoint must not take the place of a whole one, so the rules are applied with and without damaged ones.
-  const kept = new Map([
-    ...keptByRules({ ...rules, mostBytes }, complete),
-    ...keptByRules({ ...rules, mostBytes }, whole),
-  ]);
+  const kept = new Map(
+    [...byRoot(complete), ...byRoot(whole)].flatMap((inRoot) => [...keptByRules({ ...rules, mostBytes }, inRoot)]),
+  );
   const broughtBack: KeepReason = { kind: "brought-back" };
   const stays = new Map<string, KeepReason[]>();
   for (const one of rows) {

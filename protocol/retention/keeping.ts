@@ -157,6 +157,7 @@ export type KeepReason =
         | "whole"
         | "only"
         | "newest-there"
+        | "newest-in-folder"
         | "line"
         | "pinned"
         | "verified"

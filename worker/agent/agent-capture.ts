@@ -55,8 +55,10 @@ function sayCaptured(agent: Agent, captured: Capture): void {
 function noteWritten({ runs }: Agent, { run, step, epoch, capturedAt: at, place }: Capture): void {
   const known = runs.get(run);
   if (known === undefined || epoch === null) return;
-  if (known.written?.epoch === epoch && known.written.step >= step) return;
-  known.written = { step, at, epoch, source: stepSourceOf(place) };
+  const root = place?.root?.index ?? 0;
+  const before = known.written.get(root);
+  if (before?.epoch === epoch && before.step >= step) return;
+  known.written.set(root, { step, at, epoch, source: stepSourceOf(place) });
 }
 
 /** Returns the parts and callbacks with which one watched folder is captured. */
@@ -79,7 +81,7 @@ export function capturingOf(
     over: () => null,
     isClosed: () => agent.stand.isDrained || (agent.preparesRuns && !agent.prepared.has(watch.run)),
     ...about,
-    onBefore: (candidate, look) => beginLine(agent, watch.run, { candidate, look }),
+    onBefore: (candidate, look) => beginLine(agent, watch, { candidate, look }),
     onSeen: (run, { step, at }, { stepFrom }) => {
       // A step that was read from a timestamp counts seconds, not training steps.
       if (stepFrom === "time") return;
@@ -102,6 +104,8 @@ export function capturingOf(
       noteWritten(agent, captured);
       const { step, capturedAt: at, place } = captured;
       if (at < (agent.beginnings.get(watch.run)?.startedAt ?? 0)) return;
+      // A checkpoint in another watched folder of the run is of another sequence.
+      if ((agent.beginnings.get(watch.run)?.root ?? 0) !== (watch.root?.index ?? 0)) return;
       // A time of writing shows no step.
       if (isTimeStep({ step, at, source: stepSourceOf(place) })) return;
       judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(reporter.waitingFor);

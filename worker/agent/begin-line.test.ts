@@ -32,7 +32,8 @@ interface About {
 
 /** The run has reached step 200 in epoch 3. */
 function partsOf(about: About = {}) {
-  const { features = ["line", "branch"], reached = REACHED, group = null, written = null } = about;
+  const { features = ["line", "branch"], reached = REACHED, group = null } = about;
+  const written = new Map(about.written === undefined ? [] : [[0, about.written]]);
   const begin = vi.fn(async () => ({ epoch: 4 }));
   const events: NodeEventBody[] = [];
   const parts = {
@@ -63,7 +64,7 @@ const given = (about: Partial<Beginning["given"]> = {}): Beginning => ({
 
 test("a lower step in newer files opens a line of its own, which says after what", async () => {
   const { parts, begin } = partsOf();
-  await beginLine(parts, run, written(30, 6_000));
+  await beginLine(parts, { run }, written(30, 6_000));
   const branch = { from: null, after: { epoch: 3, step: 200 }, step: 30 };
   expect(begin).toHaveBeenCalledExactlyOnceWith(run, branch);
   expect(parts.reporter.lineBegun).toHaveBeenCalledWith({ run, epoch: 4, branch });
@@ -73,7 +74,7 @@ test("the line branches off from what the program was given, also when a word ha
   const { parts, begin, events } = partsOf({ reached: null, beginning: given() });
   await judgeBeginning(parts, run, { step: 0, by: "word" });
   expect(events.map(({ type }) => type)).toEqual(["began-elsewhere", "work-lost"]);
-  await beginLine(parts, run, written(30, 6_000));
+  await beginLine(parts, { run }, written(30, 6_000));
   expect(begin).toHaveBeenCalledExactlyOnceWith(run, {
     from: { epoch: 2, step: 200 },
     after: { epoch: 3, step: 200 },
@@ -86,17 +87,17 @@ test("the line branches off from what the program was given, also when a word ha
 test("a group of nodes opens a line where the hub knows how, by the pieces that this node wrote", async () => {
   const about = { group: { rank: 1, of: 2 }, reached: null, written: { step: 200, at: 5_000, epoch: 3 } };
   const { parts, begin } = partsOf(about);
-  await beginLine(parts, run, written(30, 6_000));
+  await beginLine(parts, { run }, written(30, 6_000));
   expect(begin).toHaveBeenCalledTimes(1);
   const older = partsOf({ ...about, features: ["line"] });
-  await beginLine(older.parts, run, written(30, 6_000));
+  await beginLine(older.parts, { run }, written(30, 6_000));
   expect(older.begin).not.toHaveBeenCalled();
 });
 
 test("a step after nothing but times of writing begins a line, when they lay there before the program started", async () => {
   const beginning = { ...given({ ...BY_TIME }), startedAt: NOON + 500 };
   const { parts, begin } = partsOf({ reached: BY_TIME, beginning });
-  await beginLine(parts, run, written(30, NOON + 1_000));
+  await beginLine(parts, { run }, written(30, NOON + 1_000));
   const time = { step: NOON / 1_000, isByTime: true };
   expect(begin).toHaveBeenCalledExactlyOnceWith(run, {
     from: { epoch: 3, ...time },
@@ -105,7 +106,7 @@ test("a step after nothing but times of writing begins a line, when they lay the
   });
   // A program that writes both keeps one line.
   const both = partsOf({ reached: BY_TIME, beginning: { ...beginning, startedAt: NOON - 500 } });
-  await beginLine(both.parts, run, written(30, NOON + 1_000));
+  await beginLine(both.parts, { run }, written(30, NOON + 1_000));
   expect(both.begin).not.toHaveBeenCalled();
 });
 
@@ -118,12 +119,12 @@ test.each<[string, About, ReturnType<typeof written>]>([
   ["two programs that write one run in turns open no lines without end", { begun: 16 }, written(30, 6_000)],
 ])("%s: no line is opened", async (_, about, checkpoint) => {
   const { parts, begin } = partsOf(about);
-  await beginLine(parts, run, checkpoint);
+  await beginLine(parts, { run }, checkpoint);
   expect(begin).not.toHaveBeenCalled();
 });
 
 test("a step of that size that was counted is reached, whatever the clock says", async () => {
   const { parts, begin } = partsOf({ reached: { ...BY_TIME, source: "name" } });
-  await beginLine(parts, run, written(30, NOON + 1_000));
+  await beginLine(parts, { run }, written(30, NOON + 1_000));
   expect(begin).toHaveBeenCalledTimes(1);
 });

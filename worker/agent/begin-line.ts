@@ -4,7 +4,9 @@ import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { judgeBeginning } from "./judge-beginning.ts";
-import type { Point } from "../lost-work/beginning.ts";
+import type { WatchedRoot } from "#protocol/checkpoint/place.ts";
+import type { Watch } from "../capture/watch.ts";
+import type { Beginning, Point } from "../lost-work/beginning.ts";
 import type { Candidate } from "../capture/detection/find.ts";
 import type { Look } from "../capture/detection/look.ts";
 
@@ -24,7 +26,7 @@ const MOST_LINES = 16;
  */
 export async function beginLine(
   parts: Parts,
-  run: RunName,
+  { run, root }: Pick<Watch, "run" | "root">,
   { candidate, look }: { candidate: Candidate; look: Look },
 ): Promise<void> {
   const { options, runs, session, reporter, linesBegun, beginnings } = parts;
@@ -33,8 +35,10 @@ export async function beginLine(
   if (session.knows(options.group === null ? "line" : "branch") !== true) return;
   const epoch = runs.get(run)?.claim?.epoch ?? parts.ledger.writerEpoch(run);
   if (epoch === null) return;
-  const beginning = beginnings.get(run);
-  const after = reachedBefore(parts, { run, epoch, step });
+  const inRoot = root?.index ?? 0;
+  const known = beginnings.get(run);
+  const beginning = (known?.root ?? 0) === inRoot ? known : undefined;
+  const after = reachedBefore(parts, { run, epoch, step, inRoot, beginning });
   if (after === null) return;
   // An older checkpoint that was touched again, or a copy of one, contains files from before.
   const oldestMs = look.files.reduce((oldest, { mtimeMs }) => Math.min(oldest, mtimeMs), Infinity);
@@ -60,48 +64,54 @@ export async function beginLine(
   }
 }
 
+interface Wanted {
+  run: RunName;
+  epoch: number;
+  /** Number of the watched folder of the run: each has a sequence of steps of its own. */
+  inRoot: number;
+  beginning: Beginning | undefined;
+}
+
 const byTime = (point: Point): { isByTime?: true } => (isTimeStep(point) ? { isByTime: true } : {});
 
 /**
  * Returns the point of the present epoch before which a step begins a new line, as far as this node knows it: the highest step,
  * or the time of writing that the program was given when no step is known. Null: the step goes on.
  */
-function reachedBefore(
-  parts: Pick<Parts, "runs" | "ledger" | "beginnings">,
-  { run, epoch, step }: { run: RunName; epoch: number; step: number },
-): Point | null {
-  const points = pointsOf(parts, { run, epoch });
+function reachedBefore(parts: Pick<Parts, "runs" | "ledger">, about: Wanted & { step: number }): Point | null {
+  const { step, beginning } = about;
+  const points = pointsOf(parts, about);
   const highest = (all: readonly Point[]) =>
     all.reduce<Point | null>((best, one) => (best === null || one.step > best.step ? one : best), null);
   const counted = highest(points.filter((one) => !isTimeStep(one)));
   if (counted !== null) return step < counted.step ? counted : null;
-  const beginning = parts.beginnings.get(run);
   const time = highest(points);
   // A program that writes both keeps one line: only what lay there before it started is an earlier line.
   return beginning !== undefined && time !== null && time.at < beginning.startedAt ? time : null;
 }
 
 /** Returns the checkpoints of the present epoch that this node knows, and the one that its program was given. */
-function pointsOf(
-  { runs, ledger, beginnings }: Pick<Parts, "runs" | "ledger" | "beginnings">,
-  { run, epoch }: { run: RunName; epoch: number },
-): Point[] {
+function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wanted): Point[] {
+  const { run, epoch, inRoot, beginning } = about;
+  const isIn = (place: { root?: WatchedRoot | undefined } | undefined) => (place?.root?.index ?? 0) === inRoot;
   const captured = ledger
     .all()
-    .filter((one) => one.run === run && one.role === undefined && (one.epoch === null || one.epoch === epoch))
+    .filter((one) => one.run === run && one.role === undefined && isIn(one.place))
+    .filter((one) => one.epoch === null || one.epoch === epoch)
     .map(({ step, capturedAt, place }) => ({ step, at: capturedAt, source: stepSourceOf(place) }));
   const safe = ledger.safe(run);
   const known = runs.get(run);
   const newest = known?.claim?.newest ?? null;
-  const given = beginnings.get(run)?.given;
+  const written = known?.written.get(inRoot);
+  const given = beginning?.given;
   return [
     ...captured,
-    ...(safe?.epoch === epoch ? [safe] : []),
+    ...(safe?.epoch === epoch && isIn(safe.place) ? [safe] : []),
     // The piece of one node never becomes its safe point.
-    ...(newest?.writerEpoch === epoch
+    ...(newest?.writerEpoch === epoch && isIn(newest.place)
       ? [{ step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place) }]
       : []),
-    ...(known?.written?.epoch === epoch ? [known.written] : []),
+    ...(written?.epoch === epoch ? [written] : []),
     ...(given === undefined ? [] : [given]),
   ];
 }

@@ -178,6 +178,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
+      // Of several watched folders the one that was written last counts.
+      if (watch.root !== undefined && run.seen !== null && run.seen.at > look.newestMs) return;
       run.seen = { step: newest.step, at: Math.round(look.newestMs), source: newest.stepFrom ?? "name" };
       capturing.onSeen(watch.run, run.seen, newest);
     },
@@ -197,7 +199,13 @@ function watchingOf(capturing: Capturing): WatchingHere {
       await capturing.onBefore?.(candidate, look);
       const left: BesideLeft[] = [];
       const parts = { ...capturing, onBesideLeft: (names: readonly BesideLeft[]) => void left.push(...names) };
-      const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder });
+      const taken = await takeCapture(parts, {
+        candidate,
+        look,
+        run: watch.run,
+        root: watch.folder,
+        watchedRoot: watch.root,
+      });
       if (taken === null) return true;
       refusals.forget(candidate.path);
       capturing.onCaptured(taken);

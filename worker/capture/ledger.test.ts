@@ -348,3 +348,14 @@ test("a step of an earlier epoch takes the place of none of a run that began ane
   ])
     expect(idsOf(supersededBy(both))).toEqual(["checkpoint-100"]);
 });
+
+test("checkpoints in several watched folders of a run never take each other's place", () => {
+  const inRoot = (step: number, index: number) =>
+    captureOf(step, {
+      id: `${index}-${step}`,
+      place: { path: filePath.parse(`checkpoint-${step}`), kind: "folder", root: { index, name: "w" } },
+    });
+  const all = [inRoot(100, 0), inRoot(200, 0), inRoot(100, 1), inRoot(150, 1)];
+  expect(idsOf(supersededBy(all))).toEqual(["0-100", "1-100"]);
+  expect(idsOf(overtakenBy(inRoot(300, 0), all))).toEqual(["0-100", "0-200"]);
+});

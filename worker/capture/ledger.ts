@@ -2,6 +2,7 @@ import { dirname } from "node:path";
 import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import { mayMove, type MoveBy, type TransferState } from "#protocol/wire/transfer.ts";
 import { MOST_WOBBLE_MS } from "../base/file-times.ts";
+import type { WatchedRoot } from "#protocol/checkpoint/place.ts";
 import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { openJournal, readJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
@@ -266,10 +267,16 @@ export const overtakenBy = (safe: Capture, captures: readonly Capture[]): Captur
 /** Returns whether one of them may take the place of the other: a final model and a checkpoint never do. */
 export const isOfOneLine = (a: OfLine, b: OfLine): boolean => lineOf(a) === lineOf(b);
 
-/** A capture that may be incomplete takes no place of a complete one. */
-type OfLine = Pick<Capture, "run" | "role" | "doubt">;
-const lineOf = ({ run, role, doubt }: OfLine): string =>
-  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}`;
+/**
+ * A capture that may be incomplete takes no place of a complete one, and one of another watched folder of the run of none.
+ * `root`: when the capture is not taken yet.
+ */
+type OfLine = Pick<Capture, "run" | "role" | "doubt"> & {
+  place?: Capture["place"];
+  root?: WatchedRoot | undefined;
+};
+const lineOf = ({ run, role, doubt, place, root = place?.root }: OfLine): string =>
+  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}${root === undefined ? "" : ` in ${root.index}`}`;
 
 function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   const newest = new Map<string, Capture>();

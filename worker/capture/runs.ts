@@ -16,8 +16,8 @@ export interface Run {
   /** Why this node no longer writes it; null while it does. */
   over: Fault | null;
   seen: SeenStep | null;
-  /** Newest checkpoint that was captured since this worker started, and its epoch; null: none, or of an unknown epoch. */
-  written: (SeenStep & { epoch: number }) | null;
+  /** Highest step that was captured in an epoch since this worker started, by the number of the watched folder. */
+  written: Map<number, SeenStep & { epoch: number }>;
 }
 
 /** Newest checkpoint on the disk. `at`: when it was written, epoch ms. */
@@ -61,7 +61,7 @@ export function createRuns(
   },
 ): Runs {
   const runs = new Map<string, Run>(
-    names.map((name) => [name, { name, claim: null, over: null, seen: null, written: null }]),
+    names.map((name) => [name, { name, claim: null, over: null, seen: null, written: new Map() }]),
   );
   const end = (name: string, fault: Fault) => {
     const run = runs.get(name);
@@ -70,7 +70,7 @@ export function createRuns(
     options.onOver(run);
   };
   const runOf = (name: string): Run => {
-    const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null, written: null };
+    const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null, written: new Map() };
     runs.set(name, run);
     if (run.over !== null) throw run.over;
     return run;

@@ -21,6 +21,8 @@ export interface Beginning {
   given: Given;
   /** Checkpoints on this disk when the program started, in any order. */
   local: readonly Point[];
+  /** Which of several watched folders of the run holds it; absent: its only one. */
+  root?: number | undefined;
   /** Epoch ms. */
   startedAt: number;
   /** Whether the program was seen not to continue from there, or whether that cannot be known: it is not judged again. */

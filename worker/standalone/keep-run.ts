@@ -34,7 +34,7 @@ export interface KeepParts {
 }
 
 /** Null for a checkpoint that no rule removes: an external one, a final model, one without a readable manifest. */
-type ManifestFacts = Pick<Candidate, "capturedAt" | "sizeBytes" | "metrics" | "source"> & {
+type ManifestFacts = Pick<Candidate, "capturedAt" | "sizeBytes" | "metrics" | "source" | "root"> & {
   isDoubtful: boolean;
   isJoined: boolean;
 };
@@ -61,7 +61,15 @@ function factsOf(manifest: StoredManifest): ManifestFacts | null {
   const { capturedAt, sizeBytes, metrics, doubt, piece, joined, place } = manifest;
   const isDoubtful = doubt !== undefined;
   const source = stepSourceOf(place);
-  return { capturedAt, sizeBytes, metrics, source, isDoubtful, isJoined: piece !== undefined || joined !== undefined };
+  return {
+    capturedAt,
+    sizeBytes,
+    metrics,
+    source,
+    root: place?.root?.index,
+    isDoubtful,
+    isJoined: piece !== undefined || joined !== undefined,
+  };
 }
 
 async function readFacts({ records, facts }: KeepParts, listed: readonly ListedCheckpoint[]): Promise<void> {

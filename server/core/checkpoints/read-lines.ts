@@ -1,4 +1,4 @@
-import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
+import { pathWithRoot, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
 import type { NodeLine } from "#protocol/wire/views.ts";
 import { doubtfulAfter, newestComplete } from "../runs/newest.ts";
@@ -31,7 +31,14 @@ export async function readLines(hub: Hub, id: string): Promise<NodeLine[]> {
         const place = placeOfRow(row);
         return place === null
           ? []
-          : [{ path: place.path, stepFrom: stepSourceOf(place), step: Number(row.step), at: row.capturedAt.getTime() }];
+          : [
+              {
+                path: pathWithRoot(place),
+                stepFrom: stepSourceOf(place),
+                step: Number(row.step),
+                at: row.capturedAt.getTime(),
+              },
+            ];
       }),
     );
     const doubtful = await doubtfulAfter(hub.db, run, await newestComplete(hub.db, run));

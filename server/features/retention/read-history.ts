@@ -5,6 +5,7 @@ import { KEPT_NOWHERE } from "#protocol/retention/keeping.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Database } from "#prisma/open.ts";
 import { WRITTEN_BY_NODES } from "#server/core/runs/is-adopted.ts";
+import { placeOfRow } from "#server/core/runs/place-of-row.ts";
 import { mapInSlices } from "#server/platform/pauses.ts";
 import { findKeeping } from "#server/core/retention/find-keeping.ts";
 import { findPassedOver } from "#server/core/runs/passed-over.ts";
@@ -74,6 +75,7 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
         isRestoring: reading.has(row.id),
         homes: [...(row.damagedAt === null ? [row.profileId] : []), ...(homes.get(row.id) ?? [])],
         wasBroughtBack: wereBroughtBack.has(row.id),
+        root: placeOfRow(row)?.root?.index,
       };
     }),
     parents: epochs.flatMap(({ parentEpoch, parentStep }) =>

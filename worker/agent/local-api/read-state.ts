@@ -1,4 +1,4 @@
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
 import type { LocalRun, LocalState, LocalStatus, Sustain } from "#protocol/local-api/local.ts";
@@ -97,7 +97,7 @@ async function findLines({ options, ledger, watchedSince }: Agent): Promise<NonN
     const placed = found
       .filter(({ state }) => state !== "torn")
       .map(({ path, step, stepSource: stepFrom, writtenAt }) => ({
-        path: relative(folder, path),
+        path: watch.root === undefined ? relative(folder, path) : join(watch.root.name, relative(folder, path)),
         step,
         ...(stepFrom !== "name" && { stepFrom }),
         at: Math.round(writtenAt),

@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, resolve, sep } from "node:path";
 import type * as z from "zod";
 import { Fault, faultFrom } from "#protocol/faults/fault.ts";
 import type { SaveAnswer, saveInput } from "#protocol/local-api/local.ts";
@@ -26,7 +26,9 @@ export async function saveNow(
 ): Promise<SaveAnswer> {
   const { ledger, ends } = agent;
   const run = whichRun(agent.options.watches, input);
-  const watch = agent.options.watches.find((one) => one.run === run);
+  const ofRun = agent.options.watches.filter((one) => one.run === run);
+  const path = resolve(input.path);
+  const watch = ofRun.find(({ folder }) => path.startsWith(folder + sep)) ?? ofRun[0];
   const candidate = await readCandidate(input);
   const look = await lookAt(candidate);
   if (look === null) throw new Fault("NOT_FOUND", { op: "save", subject: candidate.path });
@@ -41,6 +43,7 @@ export async function saveNow(
     look,
     run,
     root: watch?.folder ?? null,
+    watchedRoot: watch?.root,
     priority: PRIORITY[input.priority],
   });
   const known = taken ?? ledger.all().findLast(({ sourcePath }) => sourcePath === candidate.path);

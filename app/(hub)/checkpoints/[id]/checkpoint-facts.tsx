@@ -51,7 +51,11 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
           <Fact name="Place">
             <span className="font-mono text-12 break-all">{visibleText(view.place.path)}</span>{" "}
             <span className="text-soft">
-              in the watched folder; a restore puts it back there{SOURCE_WORDS[stepSourceOf(view.place) ?? "name"]}
+              {KIND_WORDS[view.place.kind]} in{" "}
+              {view.place.root === undefined
+                ? "the watched folder"
+                : `the watched folder ${visibleText(view.place.root.name)}`}
+              ; a restore puts it back there{SOURCE_WORDS[stepSourceOf(view.place) ?? "name"]}
             </span>
           </Fact>
         )}
@@ -131,6 +135,8 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
 }
 
 /** Source of the step number when the checkpoint's name does not contain it. */
+const KIND_WORDS = { folder: "a folder", file: "a file", files: "the first of several files" } as const;
+
 const SOURCE_WORDS = {
   name: "",
   inside: ". Its name has no step; a file in it does",
