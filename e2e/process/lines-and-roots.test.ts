@@ -84,7 +84,9 @@ describe("with a hub", () => {
     expect(said(second)).toContain(`The program of anew ${words}.`);
     const view = await stage.client.runs.get.query({ run: "anew" });
     expect(view.newestStep).toBe(50);
-    expect(view.passedOver).toMatchObject([{ given: { epoch: 1, step: 200 }, fromStep: null, path: place, nodeName: "anew-2" }]);
+    expect(view.passedOver).toMatchObject([
+      { given: { epoch: 1, step: 200 }, fromStep: null, path: place, nodeName: "anew-2" },
+    ]);
     expect(view.epochs.map(({ epoch, branch }) => [epoch, branch])).toEqual([
       [3, { from: { epoch: 1, step: 200 }, after: { epoch: 2, step: 200 }, step: 50 }],
       [2, null],
@@ -129,7 +131,9 @@ describe("without a hub", () => {
     await start("b", "anew", { program: writer([[at("b", "ckpt_50.pt"), "anew"]]) });
     const listed = await tidemark("runs", "anew");
     expect(listed.stdout).toContain("step 50, 4 B, the file ckpt_50.pt, ");
-    expect(listed.stdout).toContain("epoch 3 is a new line: it counts from step 50; its program was given step 200 of epoch 1");
+    expect(listed.stdout).toContain(
+      "epoch 3 is a new line: it counts from step 50; its program was given step 200 of epoch 1",
+    );
     const json = await tidemark("runs", "anew", "--json");
     expect(notPromised([json.stdout])).toEqual([]);
     const place = { path: "ckpt_50.pt", kind: "file", stepSource: "name" };
@@ -142,7 +146,11 @@ describe("without a hub", () => {
     expect(inspected.stdout).toContain("Lineage: epoch 3 is a new line");
     const facts = await tidemark("inspect", "anew@50", "--json");
     expect(notPromised([facts.stdout])).toEqual([]);
-    expect(JSON.parse(facts.stdout)).toMatchObject({ type: "checkpoint", place, files: [{ path: "ckpt_50.pt", sizeBytes: 4 }] });
+    expect(JSON.parse(facts.stdout)).toMatchObject({
+      type: "checkpoint",
+      place,
+      files: [{ path: "ckpt_50.pt", sizeBytes: 4 }],
+    });
     const file = join(alone.dir, "out", "ckpt_50.pt");
     const would = await tidemark("restore", "anew@50", join(alone.dir, "out", "x"), "--dry-run");
     expect(would.stdout).toContain("Its own place is the file ckpt_50.pt in the watched folder.");

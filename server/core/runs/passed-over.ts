@@ -1,7 +1,13 @@
 import * as z from "zod";
 import { lineBranch, type LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
-import { beganElsewhereWords, passedOverBy, stillPassedOver, type PassedOver } from "#protocol/history/passed-over.ts";
+import {
+  beganElsewhereWords,
+  passedOverBy,
+  stillPassedOver,
+  type PassedOver,
+  type Reached,
+} from "#protocol/history/passed-over.ts";
 import { anyEpoch, step } from "#protocol/base/names.ts";
 import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
@@ -39,6 +45,8 @@ export interface PassedOverRow extends PassedOver {
   path: string | null;
 }
 
+const MOST_LOOKED_AT = 8;
+
 type Db = Pick<Transaction, "epoch" | "checkpoint" | "run">;
 
 function rowsOf(epochs: readonly Epoch[]): PassedOverRow[] {
@@ -64,23 +72,33 @@ export async function findPassedOver(db: Db, run: string): Promise<PassedOverRow
   const seen = (await db.run.findUnique({ where: { name: run }, select: { lineSeenAt: true } }))?.lineSeenAt ?? null;
   const chosen = epochs.findLast(({ isChosen }) => isChosen)?.epoch ?? 0;
   const unseen = all.filter(({ at, epoch }) => epoch >= chosen && (seen === null || at > seen.getTime()));
-  const lowest = Math.min(...unseen.map(({ given }) => given.step));
-  if (unseen.length === 0) return [];
-  const rows = await db.checkpoint.findMany({
+  const still: PassedOverRow[] = [];
+  for (const one of unseen) still.push(...stillPassedOver([one], await findReached(db, run, one)));
+  return still;
+}
+
+/** Returns the checkpoint of the lowest step that may have reached the one that was passed over; empty: none has. */
+async function findReached(db: Db, run: string, { given, epoch, at }: PassedOver): Promise<Reached[]> {
+  const step = { gte: BigInt(given.step) };
+  const found = await db.checkpoint.findMany({
     where: {
       run,
       state: "complete",
       ...RESUMABLE,
-      writerEpoch: { gte: Math.min(...unseen.map(({ epoch }) => epoch)) },
-      step: { gte: BigInt(lowest) },
+      OR: [
+        { writerEpoch: { gt: epoch }, step },
+        { writerEpoch: epoch, step: { gt: BigInt(given.step) }, capturedAt: { gt: new Date(at) } },
+      ],
     },
     select: { writerEpoch: true, step: true, capturedAt: true, place: true },
+    // Steps that are times of writing come last.
+    orderBy: [{ step: "asc" }, { capturedAt: "desc" }],
+    take: MOST_LOOKED_AT,
   });
-  const reached = rows.flatMap((row) => {
+  return found.flatMap((row) => {
     const one = { epoch: row.writerEpoch, step: Number(row.step), at: row.capturedAt.getTime() };
     return isTimeStep({ ...one, source: stepSourceOf(placeOfRow(row)) }) ? [] : [one];
   });
-  return stillPassedOver(unseen, reached);
 }
 
 type BeganElsewhere = Extract<NodeEvent, { type: "began-elsewhere" }>;
