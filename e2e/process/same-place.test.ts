@@ -110,6 +110,7 @@ test("Lightning's files come back as files below their version, with last.ckpt",
   expect(checkpoints[0]?.place).toEqual({
     path: "lightning_logs/version_0/checkpoints/epoch=0-step=4.ckpt",
     kind: "files",
+    stepSource: "name",
   });
 });
 

@@ -83,7 +83,7 @@ export async function restoreRun(command: RestoreCommand): Promise<number> {
     return answer.preview["verdict"] === "ok" ? 0 : 4;
   }
   const instead = answer.passedOver === null ? "" : ` Step ${formatCount(answer.passedOver)} is damaged.`;
-  const text = `Restored ${whatOf(answer)} to ${answer.path}.${shapeWords(answer)}${instead}${foreignWords(answer.foreign)}`;
+  const text = `Restored ${whatOf(answer)} to ${answer.path}.${instead}${foreignWords(answer.foreign)}${shapeWords(answer)}`;
   terminal.result(text, { type: "restored", ...answer });
   return 0;
 }
