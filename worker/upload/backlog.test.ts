@@ -38,13 +38,16 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What this worker tells the hub, as the hub takes it, and what that puts at risk at `at`. */
-async function riskAt(at: number) {
+/** What this worker tells the hub, as the hub takes it. */
+async function report() {
   const uploader = { active: null, uncommitted: new Map() } as unknown as Parameters<typeof readBacklog>[0]["uploader"];
   const runs = { all: () => [run] } as unknown as Parameters<typeof readBacklog>[0]["runs"];
   const [said] = await readBacklog({ ledger, runs, uploader, training, uplink });
-  return riskOf(runBacklog.parse(JSON.parse(JSON.stringify(said))), at);
+  return runBacklog.parse(JSON.parse(JSON.stringify(said)));
 }
+
+/** What that puts at risk at `at`. */
+const riskAt = async (at: number) => riskOf(await report(), at);
 
 /** A program is started, and goes on from there. */
 async function start(from: { step: number; at: number } | null, newest: { step: number; capturedAt: number } | null) {
@@ -108,6 +111,7 @@ test("a checkpoint by time puts no steps at risk, and the hub is told that its s
   await ledger.noteSafe(name, { step: time, at: safeAt, sizeBytes: 1, epoch: 1, source: "time" });
   run.seen = { step: time + 600, at: safeAt + 10 * MIN, source: "time" };
   expect(await riskAt(safeAt + 10 * MIN)).toMatchObject({ steps: 0, lossMs: 10 * MIN });
+  expect(await report()).toMatchObject({ safeStep: time, isSafeByTime: true, isLocalByTime: true });
   // So many steps were counted.
   await ledger.noteSafe(name, { step: time, at: safeAt, sizeBytes: 1, epoch: 1, source: "name" });
   run.seen = { step: time + 600, at: safeAt + 10 * MIN, source: "name" };
