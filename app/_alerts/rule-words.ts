@@ -35,6 +35,8 @@ export function conditionWords(condition: AlertCondition): string {
       return `a node claimed a run that is another's within the last ${formatDuration(condition.withinMs)}`;
     case "nothing-safe":
       return `a program ended with nothing of its run safe within the last ${formatDuration(condition.withinMs)}`;
+    case "began-elsewhere":
+      return "a program did not go on from the checkpoint that it was given";
     case "job-failed":
       return `a job failed within the last ${formatDuration(condition.withinMs)}`;
     case "queue-stuck":
@@ -84,6 +86,7 @@ export const PARAMETERS: Readonly<Record<AlertKind, readonly Parameter[]>> = {
   doubtful: [{ key: "withinMs", label: "Until after", unit: "h", scale: 60 * MINUTE, usual: 24 }],
   "claim-refused": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 60 }],
   "nothing-safe": [{ key: "withinMs", label: "Until after", unit: "min", scale: MINUTE, usual: 1440 }],
+  "began-elsewhere": [],
   "job-failed": [{ key: "withinMs", label: "Until after", unit: "h", scale: 60 * MINUTE, usual: 24 }],
   "queue-stuck": [{ key: "longerThanMs", label: "Longer than", unit: "min", scale: MINUTE, usual: 30 }],
 };

@@ -25,6 +25,7 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "check-failed": "not verified",
   "capture-refused": "checkpoint refused",
   "work-lost": "work lost",
+  "began-elsewhere": "restore passed over",
   "program-ended": "program ended",
   "link-probed": "link measured",
   "command-sent": "command sent",

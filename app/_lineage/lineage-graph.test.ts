@@ -9,6 +9,7 @@ const epoch = (number: number, nodeId: string, parent: number | null): LineageEp
   claimedAt: number,
   endedAt: null,
   parent: parent === null ? null : { epoch: parent, step: 1 },
+  branch: null,
   firstStep: null,
   lastStep: null,
   complete: 0,

@@ -1,6 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/navigation/link.tsx";
+import { branchWords } from "#protocol/history/passed-over.ts";
 import type { LineageEpoch, LineageView } from "#protocol/checkpoint/lineage.ts";
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
@@ -159,7 +160,12 @@ function LineageGraph({ epochs }: { epochs: readonly LineageEpoch[] }) {
               {isPresent(epoch) && <WriterTag nodeId={epoch.nodeId} />}
             </span>
             <span className="truncate text-12 text-faint">
-              {epoch.epoch > 0 && (epoch.parent === null ? "started fresh · " : `from ${parentWords(epoch)} · `)}
+              {epoch.epoch > 0 &&
+                (epoch.branch !== null
+                  ? `a new line: ${branchWords(epoch.branch)} · `
+                  : epoch.parent === null
+                    ? "started fresh · "
+                    : `from ${parentWords(epoch)} · `)}
               {epoch.complete === 0 ? "nothing complete" : `steps ${stepWords(epoch)}`}
               {epoch.complete > 0 && ` · ${formatCount(epoch.complete)} complete, ${formatBytes(epoch.sizeBytes)}`}
               {epoch.unfinished > 0 && ` · ${formatCount(epoch.unfinished)} captured and lost`}

@@ -1,5 +1,6 @@
 import { formatCount } from "#protocol/base/units.ts";
-import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
+import type { EpochView } from "#protocol/checkpoint/lineage.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { MoreRow } from "../_ui/tables/more-row.tsx";
 import { Empty } from "../_ui/layout/panel.tsx";

@@ -1,9 +1,10 @@
 "use client";
 import { useRef } from "react";
 import { nameOfPlace } from "#protocol/checkpoint/place.ts";
-import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { stepWords, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
+import type { EpochView } from "#protocol/checkpoint/lineage.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { useHubNow, useNode } from "../_hub/live/live.tsx";
 import { useWhyNot } from "../_hub/session/person.tsx";
 import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";
@@ -73,9 +74,9 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
     <Row className={row.isNewest ? "bg-safe-bg/60" : undefined}>
       <Cell className="nums whitespace-nowrap">
         <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`} onKeyDown={pinKey}>
-          {row.place?.stepFrom === "time" ? clockTime(row.step * 1000) : formatCount(row.step)}
+          {stepSourceOf(row.place) === "time" ? clockTime(row.step * 1000) : formatCount(row.step)}
         </RowLink>
-        {row.place?.stepFrom === "time" && <span className="ml-2 text-12 text-faint">by time</span>}
+        {stepSourceOf(row.place) === "time" && <span className="ml-2 text-12 text-faint">by time</span>}
         {note !== null && <span className="ml-2 text-12 text-faint max-sm:hidden">{note}</span>}
         <KeepMarks row={row} />
         {row.doubt !== null && (
@@ -123,7 +124,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
           <Button
             size="small"
             aria-label={
-              row.role === null ? `Restore ${stepWords(row.step, row.place?.stepFrom)}` : "Restore the final model"
+              row.role === null ? `Restore ${stepWords(row.step, stepSourceOf(row.place))}` : "Restore the final model"
             }
             disabled={notComplete !== null || whyNot !== null}
             title={notComplete ?? whyNot ?? undefined}

@@ -1,12 +1,14 @@
 import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
-import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { pathWithRoot, stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
 /** Lists the folders of a run's checkpoints when there are several, the one that is trained now first. */
 export function FolderLines({ checkpoints }: { checkpoints: readonly CheckpointRow[] }) {
   const placed = checkpoints.flatMap(({ place, role, state, step, capturedAt }) =>
-    place === null || role !== null || state !== "complete" ? [] : [{ ...place, step, at: capturedAt }],
+    place === null || role !== null || state !== "complete"
+      ? []
+      : [{ path: pathWithRoot(place), stepFrom: stepSourceOf(place), step, at: capturedAt }],
   );
   const lines = linesOf(placed);
   if (lines.length < 2) return null;

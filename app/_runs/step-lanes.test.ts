@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
-import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
+import type { EpochView } from "#protocol/checkpoint/lineage.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { stepLanes } from "./step-lanes.ts";
 
 const epoch = (number: number, parent: EpochView["parent"]): EpochView => ({
   epoch: number,
   parent,
+  branch: null,
   nodeId: `n${number}`,
   nodeName: `gpu-${number}`,
   claimedAt: 0,

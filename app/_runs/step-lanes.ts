@@ -1,4 +1,5 @@
-import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
+import type { EpochView } from "#protocol/checkpoint/lineage.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
 /**

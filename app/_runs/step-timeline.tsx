@@ -2,7 +2,8 @@
 import { useGo } from "../_ui/navigation/going.tsx";
 import { useRef } from "react";
 import { formatCount } from "#protocol/base/units.ts";
-import type { CheckpointRow, EpochView } from "#protocol/wire/views.ts";
+import type { EpochView } from "#protocol/checkpoint/lineage.ts";
+import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { MarkShape } from "../_ui/indicators/mark.tsx";
 import { useWidth } from "../_ui/rendering/use-width.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";

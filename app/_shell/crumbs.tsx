@@ -2,7 +2,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/navigation/link.tsx";
 import { usePathname } from "next/navigation";
-import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { stepWords, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { useNodeAt } from "../_hub/live/live.tsx";
 import { benchmarkQuery } from "../_benchmarks/bench-queries.ts";
 import { checkpointQuery, jobQuery, profilesQuery } from "../_hub/queries/queries.ts";
@@ -30,7 +30,7 @@ export function Crumbs() {
     buckets: bucket,
     benchmarks: benchmark?.name ?? "benchmark",
     jobs: job?.name ?? "job",
-    checkpoints: checkpoint === undefined ? "checkpoint" : stepWords(checkpoint.step, checkpoint.place?.stepFrom),
+    checkpoints: checkpoint === undefined ? "checkpoint" : stepWords(checkpoint.step, stepSourceOf(checkpoint.place)),
   };
   const leaf = names[first] ?? id;
   return (

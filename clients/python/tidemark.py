@@ -69,9 +69,22 @@ State = TypedDict("State", {"pending": int, "error": Optional[str]})
 # A checkpoint that the worker took. `id` is None when it was taken earlier and has ended since. `state`: waiting, running,
 # done, superseded, failed or cancelled.
 Saved = TypedDict("Saved", {"id": Optional[str], "run": str, "step": int, "state": str, "sizeBytes": int, "files": int})
-# The restored checkpoint. `passedOver`: step of the newest checkpoint when it was skipped, because it is damaged or archived.
+# Where a checkpoint lies below its watched folder. `kind`: folder, file or files.
+Place = TypedDict("Place", {"path": str, "kind": str})
+# The restored checkpoint. `place` is its own place and `kind` how it lies at `path`: a worker of an earlier version leaves
+# them out. `passedOver`: step of the newest checkpoint when it was skipped because it is damaged
+# or archived.
 Restored = TypedDict(
-    "Restored", {"run": str, "step": int, "path": str, "checkpointId": str, "passedOver": Optional[int]}
+    "Restored",
+    {
+        "run": str,
+        "step": int,
+        "path": str,
+        "place": Optional[Place],
+        "kind": str,
+        "checkpointId": str,
+        "passedOver": Optional[int],
+    },
 )
 
 

@@ -106,5 +106,5 @@ test("a Lightning file is restored by hand and lies on the disk under its own na
   expect(statSync(target).isFile()).toBe(true);
   expect(readFileSync(target).equals(readFileSync(join(folder, PLACE)))).toBe(true);
   const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("llama") });
-  expect(checkpoints[0]?.place).toEqual({ path: PLACE, kind: "file" });
+  expect(checkpoints[0]?.place).toEqual({ path: PLACE, kind: "file", stepSource: "name" });
 });

@@ -120,3 +120,26 @@ test("of several nodes are joined into one checkpoint, which each of them goes o
   expect(readdirSync(stage.folderOf("new-0"))).not.toContain("step_20");
   expect(statSync(join(stage.folderOf("new-0"), "step_10")).isDirectory()).toBe(true);
 });
+
+test("that count from a lower step again begin a new line together, and what they write is joined in it", async () => {
+  const zero = await stage.startNode({ name: "anew-0", run: "anew", flags: GROUP(0) });
+  const one = await stage.startNode({ name: "anew-1", run: "anew", flags: GROUP(1) });
+  writePiece("anew-0", 0, 20);
+  writePiece("anew-1", 1, 20);
+  await waitUntil("step 20 is joined", async () => (await stepsOf("anew"))[0]?.doubt === null);
+  writePiece("anew-0", 0, 10);
+  await waitUntil("the first piece of the new line is kept", async () => (await rowsOf("anew"))[0]?.step === 10);
+  writePiece("anew-1", 1, 10);
+  await waitUntil("step 10 is joined", async () => (await stepsOf("anew"))[0]?.doubt === null);
+  const { epochs } = await stage.client.runs.get.query({ run: runName.parse("anew") });
+  const branch = { from: null, after: { epoch: 1, step: 20 }, step: 10 };
+  expect(epochs.map((one) => [one.epoch, one.branch])).toEqual([
+    [2, branch],
+    [1, null],
+  ]);
+  expect((await rowsOf("anew")).map(({ step, writerEpoch, isNewest }) => [step, writerEpoch, isNewest])).toEqual([
+    [10, 2, true],
+    [20, 1, false],
+  ]);
+  await Promise.all([zero.stop(), one.stop()]);
+});

@@ -182,6 +182,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     expect(newest?.place).toMatchObject({
       path: "lightning_logs/version_0/checkpoints/epoch=0-step=4.ckpt",
       kind: "files",
+      stepSource: "name",
     });
   });
 

@@ -75,6 +75,11 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     many: "programs ended with nothing of their runs safe",
     todo: "Save the files while the node is there: `tidemark save`. Then watch the right folder, or name the checkpoints with --pattern.",
   },
+  "began-elsewhere": {
+    label: "Restore passed over",
+    many: "programs did not go on from what they were given",
+    todo: "Have the program load the path in TIDEMARK_RESUME_PATH, and start it again. Nothing of the restored line is removed until the run passes its step or you dismiss this on the run's page.",
+  },
   "job-failed": {
     label: "Job failed",
     many: "jobs failed",

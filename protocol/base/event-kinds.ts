@@ -23,6 +23,7 @@ export type EventKind =
   | "check-failed"
   | "capture-refused"
   | "work-lost"
+  | "began-elsewhere"
   | "program-ended"
   | "link-probed"
   | "command-sent"

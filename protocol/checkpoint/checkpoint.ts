@@ -12,6 +12,7 @@ import {
   step,
   writerEpoch,
 } from "../base/names.ts";
+import { lineBranch } from "./line-branch.ts";
 import { MOST_PACKED_FILE_BYTES } from "./packing.ts";
 import { MOST_GROUP_NODES, pieceOf } from "./pieces.ts";
 import { checkpointPlace } from "./place.ts";
@@ -156,6 +157,8 @@ export const manifest = z
     writerEpoch,
     /** Checkpoint from which this epoch started; null when the run started fresh. */
     parent: z.object({ epoch: anyEpoch, step }).nullable(),
+    /** That of its epoch; present in a new line of training. */
+    branch: lineBranch.optional(),
     attempt: attemptId,
     node: z.object({ id, name: nodeName }),
     framework: z.string().max(64).nullable(),
@@ -231,6 +234,8 @@ export const epochClaim = z.object({
   claimedAt: z.number().int(),
   /** A person chose the parent: newer checkpoints were abandoned. */
   isChosen: z.literal(true).optional(),
+  /** Present when the program began a new line of training. */
+  branch: lineBranch.optional(),
 });
 export type EpochClaim = z.infer<typeof epochClaim>;
 

@@ -1,4 +1,4 @@
-import type { ShownPlace } from "./place.ts";
+import type { StepSource } from "./place.ts";
 
 /** A folder of a run with a sequence of checkpoints: `lightning_logs/version_1/checkpoints`. */
 export interface FolderLine {
@@ -6,7 +6,7 @@ export interface FolderLine {
   folder: string;
   /** Step of the checkpoint that was written last. */
   step: number;
-  stepFrom?: ShownPlace["stepFrom"];
+  stepFrom?: StepSource | undefined;
   /** Time at which that checkpoint was written, epoch ms. */
   at: number;
   checkpoints: number;
@@ -15,7 +15,7 @@ export interface FolderLine {
 export interface Placed {
   path: string;
   step: number;
-  stepFrom?: ShownPlace["stepFrom"];
+  stepFrom?: StepSource | undefined;
   at: number;
 }
 

@@ -1,3 +1,5 @@
+import type { LineBranch } from "./line-branch.ts";
+
 /** Lineage of a run: which node wrote which steps, and from where each writer continued. */
 
 export interface LineageEpoch {
@@ -10,6 +12,8 @@ export interface LineageEpoch {
   endedAt: number | null;
   /** Null: the run started fresh. */
   parent: { epoch: number; step: number } | null;
+  /** Where it branches off; null when it is no new line of training. */
+  branch: LineBranch | null;
   /** Steps of complete checkpoints; null without any. */
   firstStep: number | null;
   lastStep: number | null;
@@ -35,4 +39,26 @@ export interface LineageView {
   epochs: LineageEpoch[];
   omitted: number;
   refusals: { total: number; newest: Refusal[] };
+}
+
+/** An epoch of a run as the page of the run lists it. */
+export interface EpochView {
+  epoch: number;
+  parent: { epoch: number; step: number } | null;
+  /** Where it branches off; null when it is no new line of training. */
+  branch: LineBranch | null;
+  nodeId: string;
+  nodeName: string;
+  claimedAt: number;
+}
+
+/** A restored checkpoint from which a program did not go on: nothing up to its epoch is removed while it is listed. */
+export interface PassedOverView {
+  given: { epoch: number; step: number };
+  /** Step of the checkpoint on the disk that the program went on from; null: the beginning, or unknown. */
+  fromStep: number | null;
+  /** Where the checkpoint lies on the node; null: unknown. */
+  path: string | null;
+  nodeName: string;
+  at: number;
 }

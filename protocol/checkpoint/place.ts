@@ -11,8 +11,11 @@ import { filePath } from "../base/names.ts";
 /** `folder`: one folder. `file`: one file. `files`: several files in a folder that may hold other files. */
 const placeKind = z.enum(["folder", "file", "files"]);
 
-/** Origin of a step that the name does not contain: `inside` a file, or the `time` of writing in seconds since 1970. */
-export const stepSource = z.enum(["inside", "time"]);
+/**
+ * Origin of a step: the `name`, `inside` a file, or `said` by the caller of `tidemark save`. `time`: no step is known, and the
+ * time of writing in seconds since 1970 stands for it. Such a step cannot be compared with steps of training.
+ */
+export const stepSource = z.enum(["name", "inside", "time", "said"]);
 export type StepSource = z.infer<typeof stepSource>;
 
 /** Largest number of files beside a checkpoint that are kept with it. */
@@ -30,12 +33,20 @@ export const besideFile = z.union([
 ]);
 export type BesideFile = z.infer<typeof besideFile>;
 
+/** One of several watched folders of a run: its position, from 0, and its name. */
+const watchedRoot = z.object({ index: z.number().int().min(0).max(63), name: z.string().min(1).max(255) });
+export type WatchedRoot = z.infer<typeof watchedRoot>;
+
 export const checkpointPlace = z.object({
+  /** Absent: the run has one watched folder, or an older worker wrote it. */
+  root: watchedRoot.optional(),
   /** Path below the watched folder, `/`-separated; for several files the path of the first. */
   path: filePath,
   kind: placeKind,
-  /** Absent: the name contains the step. */
-  stepFrom: stepSource.optional(),
+  /** The origin for workers and hubs that know only these two; absent: the name contains the step. */
+  stepFrom: stepSource.extract(["inside", "time"]).optional(),
+  /** Origin of the step; absent in records of older workers. */
+  stepSource: stepSource.optional(),
   beside: z.array(besideFile).max(MOST_BESIDE).optional(),
   /** Names of other checkpoints in the folder at capture, newest first, for frameworks that compare all of them (Orbax). */
   siblings: z.array(z.string().min(1).max(255)).max(MOST_SIBLINGS).optional(),
@@ -102,3 +113,14 @@ export const kindAt = ({ path, kind }: Pick<ShownPlace, "path" | "kind">, target
 
 /** Returns the last segment of a path, which is the checkpoint's name. */
 export const nameOfPlace = (path: string): string => path.slice(path.lastIndexOf("/") + 1);
+
+/**
+ * Returns which of a node's watched folders of a run a checkpoint belongs to: the only one of the same name, else the one at the
+ * same position, else the first. `names`: of these folders, in their order. Pure.
+ */
+export function rootFor(names: readonly string[], root: WatchedRoot | undefined): number {
+  if (root === undefined) return 0;
+  const first = names.indexOf(root.name);
+  if (first >= 0 && names.lastIndexOf(root.name) === first) return first;
+  return root.index < names.length ? root.index : 0;
+}

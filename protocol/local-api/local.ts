@@ -2,8 +2,10 @@ import type { CheckpointRole } from "../checkpoint/checkpoint.ts";
 import * as z from "zod";
 import type { CommandDetail } from "../wire/commands.ts";
 import { checkpointRole } from "../checkpoint/checkpoint.ts";
+import type { LineBranch } from "../checkpoint/line-branch.ts";
 import type { FolderLine } from "../checkpoint/folder-lines.ts";
 import { runName, step } from "../base/names.ts";
+import type { ShownPlace } from "../checkpoint/place.ts";
 import { rankOf } from "../wire/restoring.ts";
 import { tensorPatterns } from "../checkpoint/tensor-choice.ts";
 import type { Risk } from "../wire/risk.ts";
@@ -63,6 +65,10 @@ export interface RestoreAnswer {
   run: string;
   step: number;
   path: string;
+  /** Where it lies in its watched folder; null where that is not known. Absent from older workers. */
+  place?: ShownPlace | null;
+  /** How it was written to `path`. Absent from older workers. */
+  kind?: ShownPlace["kind"] | undefined;
   checkpointId: string;
   /** Step of the newest checkpoint when it was skipped, because it is damaged or archived; else null. */
   passedOver: number | null;
@@ -128,6 +134,12 @@ export interface LocalRun extends RunBacklog {
   sustain: Sustain | null;
   /** Whether a person paused its uploads. */
   isHeld: boolean;
+  /** Its watched folders. Absent from older workers. */
+  folders?: string[];
+  /** Where the newest safe checkpoint lies in its folder; null: nothing is safe, or an older worker noted it. */
+  safePlace?: ShownPlace | null;
+  /** Where the run branches off, when it is a new line of training; null: it is none. Absent from older workers. */
+  branch?: LineBranch | null;
 }
 
 /** `GET /v1/status`. */

@@ -231,3 +231,32 @@ test("five thousand policies over five thousand histories let nothing protected 
   expect(went).toBeGreaterThan(1_000);
   expect(capped).toBeGreaterThan(100);
 });
+
+test("each of several watched folders of a run is kept by the rules for itself", () => {
+  const inRoot = (root: number, all: KeepCandidate[]) => all.map((row) => ({ ...row, id: `${root}-${row.id}`, root }));
+  const known = history([...inRoot(0, steps(3)), ...inRoot(1, steps(2))]);
+  const kept = decideKeeping({ ...NO_RULES, last: 2 }, known).filter(({ fate }) => fate === "stays");
+  expect(kept.map(({ id }) => id).toSorted()).toEqual([
+    "0-checkpoint-1-200",
+    "0-checkpoint-1-300",
+    "1-checkpoint-1-100",
+    "1-checkpoint-1-200",
+  ]);
+  expect(protectedBy(known).get("1-checkpoint-1-200")).toEqual([{ kind: "newest-in-folder" }]);
+});
+
+test("a line that its program passed over protects itself and what it came from, and nothing of another tool or a later line", () => {
+  const known = history([
+    one(50, { writerEpoch: 3 }),
+    one(200, { writerEpoch: 2 }),
+    ...steps(2),
+    one(10, { writerEpoch: 0 }),
+  ]);
+  const because = protectedBy({ ...known, passedOver: [{ epoch: 2, step: 200 }] });
+  const passedOver = { kind: "passed-over", step: 200 };
+  expect(
+    known.checkpoints.filter(({ id }) => because.get(id)?.some(({ kind }) => kind === "passed-over")),
+  ).toHaveLength(3);
+  expect(because.get("checkpoint-1-100")).toEqual([passedOver]);
+  expect(reasonWords({ kind: "passed-over", step: 200 })).toContain("did not go on from (step 200)");
+});

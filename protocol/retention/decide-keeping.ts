@@ -1,6 +1,6 @@
 import { byNewest, type CheckpointState } from "../checkpoint/checkpoint.ts";
 import { NO_RULES, type KeepPolicy, type KeepReason, type PreviewRow } from "./keeping.ts";
-import { formatBytes, formatDuration } from "../base/units.ts";
+import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
 
 /**
  * Decides what a retention policy keeps, as a pure function that also returns the reasons. Two promises hold under every
@@ -29,6 +29,8 @@ export interface KeepCandidate {
   homes?: readonly string[];
   /** Whether somebody took it out of the trash: a policy does not move it there again. */
   wasBroughtBack: boolean;
+  /** Number of the watched folder, for a run with several: each is kept by the rules for itself. Absent: its only one. */
+  root?: number | undefined;
 }
 
 export interface KeepHistory {
@@ -37,6 +39,8 @@ export interface KeepHistory {
   parents: readonly { epoch: number; step: number }[];
   /** Epochs in which training started fresh. Absent: none. */
   fresh?: readonly number[];
+  /** Restored checkpoints that programs did not go on from, while that matters. Absent: none. */
+  passedOver?: readonly { epoch: number; step: number }[];
 }
 
 /** Describes a reason, to follow "kept: " or "goes: ". Tags and metrics are untrusted text. */
@@ -44,10 +48,14 @@ export function reasonWords(reason: KeepReason): string {
   switch (reason.kind) {
     case "newest":
       return "the newest complete one";
+    case "newest-in-folder":
+      return "the newest one of its watched folder";
     case "newest-there":
       return "the newest one in one of its buckets";
     case "line":
       return "the newest one before training began anew";
+    case "passed-over":
+      return `of a line that its program did not go on from (step ${formatCount(reason.step)}); dismiss that on the run's page first`;
     case "whole":
       return "the newest one that is not damaged";
     case "only":
@@ -85,6 +93,11 @@ export function reasonWords(reason: KeepReason): string {
   }
 }
 
+/** Splits checkpoints by watched folder, in the order given. */
+const byRoot = (all: readonly KeepCandidate[]): KeepCandidate[][] => [
+  ...Map.groupBy(all, ({ root = 0 }) => root).values(),
+];
+
 /** Returns what protects each checkpoint from any policy or request. Unprotected checkpoints are absent. */
 export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
   const reasons = new Map<string, KeepReason[]>();
@@ -107,9 +120,19 @@ export function protectedBy(history: KeepHistory): Map<string, KeepReason[]> {
       { kind: "line" },
     );
   }
+  // Until a person has seen that a program passed a restored checkpoint over, everything it could go back to stays.
+  const [over] = (history.passedOver ?? []).toSorted((a, b) => b.epoch - a.epoch);
+  if (over !== undefined) {
+    for (const one of complete)
+      if (one.writerEpoch > 0 && one.writerEpoch <= over.epoch) protect(one, { kind: "passed-over", step: over.step });
+  }
   // Restores fall back to this one when the newest is damaged.
-  const whole = complete.find(({ isDamaged }) => !isDamaged);
-  if (whole !== newest) protect(whole, { kind: "whole" });
+  for (const inRoot of byRoot(complete)) {
+    const [newestThere] = inRoot;
+    if (newestThere !== newest) protect(newestThere, { kind: "newest-in-folder" });
+    const whole = inRoot.find(({ isDamaged }) => !isDamaged);
+    if (whole !== newestThere) protect(whole, { kind: "whole" });
+  }
   const verified = complete.filter(({ verifiedAt }) => verifiedAt !== null);
   const lastAt = Math.max(...verified.map(({ verifiedAt }) => verifiedAt ?? 0));
   for (const one of verified) {
@@ -201,10 +224,9 @@ export function decideKeeping(policy: KeepPolicy | null, history: KeepHistory): 
   const guarded = protectedBy(history);
   const whole = complete.filter(({ isDamaged }) => !isDamaged);
   // A damaged checkpoint must not take the place of a whole one, so the rules are applied with and without damaged ones.
-  const kept = new Map([
-    ...keptByRules({ ...rules, mostBytes }, complete),
-    ...keptByRules({ ...rules, mostBytes }, whole),
-  ]);
+  const kept = new Map(
+    [...byRoot(complete), ...byRoot(whole)].flatMap((inRoot) => [...keptByRules({ ...rules, mostBytes }, inRoot)]),
+  );
   const broughtBack: KeepReason = { kind: "brought-back" };
   const stays = new Map<string, KeepReason[]>();
   for (const one of rows) {

@@ -157,6 +157,7 @@ export type KeepReason =
         | "whole"
         | "only"
         | "newest-there"
+        | "newest-in-folder"
         | "line"
         | "pinned"
         | "verified"
@@ -164,6 +165,7 @@ export type KeepReason =
         | "uploading"
         | "parent";
     }
+  | { kind: "passed-over"; step: number }
   | { kind: "tagged"; tags: readonly string[] }
   | { kind: "brought-back" | "no-rule" | "room" }
   | { kind: "last"; count: number }

@@ -1,8 +1,9 @@
 import * as z from "zod";
 import { byteCount, count, MOST_LABELS, recordOf } from "../base/bounded.ts";
 import { checkpointRole, doubt, type CheckpointRole } from "../checkpoint/checkpoint.ts";
-import { anyEpoch, id, nodeName, runName, step } from "../base/names.ts";
+import { anyEpoch, id, nodeName, runName, step, writerEpoch } from "../base/names.ts";
 import { storeTraits } from "./operations.ts";
+import { lineBranch, type LineBranch } from "../checkpoint/line-branch.ts";
 import { packing } from "../checkpoint/packing.ts";
 import { groupClaim } from "../checkpoint/pieces.ts";
 import type { ShownPlace } from "../checkpoint/place.ts";
@@ -104,7 +105,8 @@ export type NodeSettings = z.infer<typeof nodeSettings>;
  * Features that a hub may lack. `final-model`: announcements and manifests with a role. `no-checkpoint`, `link-refused`:
  * refusals with the code NO_CHECKPOINT or LINK_REFUSED. `place`: manifests with a place, and files beside a checkpoint.
  * `line`: a claim with `isLine`. `kept`: `listKept`. `doubt`: manifests that say why a checkpoint may be incomplete.
- * `pieces`: claims of several nodes, and pieces of one checkpoint.
+ * `pieces`: claims of several nodes, and pieces of one checkpoint. `branch`: claims that say where a line branches off, also of
+ * several nodes, and events of programs that did not go on from what they were given.
  */
 export const HUB_FEATURES = [
   "final-model",
@@ -116,6 +118,7 @@ export const HUB_FEATURES = [
   "doubt",
   "pieces",
   "late-doubt",
+  "branch",
 ] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 
@@ -147,6 +150,10 @@ export const claimEpochInput = z.object({
   from: claimFrom.optional(),
   /** The program counts from a lower step again: opens the next epoch without a parent. Nothing is abandoned. */
   isLine: z.literal(true).optional(),
+  /** With `isLine`: where the line branches off. */
+  branch: lineBranch.optional(),
+  /** Joins the line that another node of the group opened after this epoch; EPOCH_OVER when none did. */
+  lineAfter: writerEpoch.optional(),
   /** Several nodes write the run together, each its own pieces. */
   group: groupClaim.optional(),
 });
@@ -177,6 +184,8 @@ export interface ClaimAnswer {
   from?: { isNew: boolean };
   /** A person chose where this epoch starts. */
   isChosen?: true;
+  /** The epoch is a new line of training. */
+  branch?: LineBranch;
   /** Number of nodes that write the epoch together; absent: one, or a hub that does not know groups. */
   groupOf?: number;
   /** A later step than the newest that may be incomplete; a run continues from it only when a person says so. */

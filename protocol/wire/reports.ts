@@ -5,8 +5,9 @@ import { commandOutcome } from "./commands.ts";
 import { damageReport } from "../checkpoint/damage.ts";
 import { faultData } from "../faults/fault-data.ts";
 import { homeAway, MOST_HOMES } from "./homes.ts";
+import type { StepSource } from "../checkpoint/place.ts";
 import { measured } from "./measured.ts";
-import { attemptId, filePath, findCollision, id, runName, step, writerEpoch } from "../base/names.ts";
+import { anyEpoch, attemptId, filePath, findCollision, id, runName, step, writerEpoch } from "../base/names.ts";
 import { pieceMap, transferDirection, transferState } from "./transfer.ts";
 
 /**
@@ -63,6 +64,10 @@ export const runBacklog = z.object({
   /** Newest step on the node's disk, and its time. */
   localStep: step.nullable(),
   localAt: instant.nullable(),
+  /** `safeStep` is the time of writing in seconds since 1970: nothing tells a step. Absent from older workers. */
+  isSafeByTime: z.literal(true).optional(),
+  /** `localStep` is such a time. */
+  isLocalByTime: z.literal(true).optional(),
   /** Time at which this worker first saw the run; before the first safe step, work since then is at risk. */
   startedAt: instant,
   /** Time between the last two captures. */
@@ -80,6 +85,10 @@ export const runBacklog = z.object({
   leastIntervalMs: byteCount.nullable().default(null),
 });
 export type RunBacklog = z.infer<typeof runBacklog>;
+
+/** Returns the origin of the safe step as far as the report says it. */
+export const safeSourceOf = ({ isSafeByTime }: Pick<RunBacklog, "isSafeByTime">): StepSource | undefined =>
+  isSafeByTime === true ? "time" : undefined;
 
 /** `mayRestore`: the hub may have checkpoints restored into this folder. */
 const reportedWatch = z.object({ run: runName, folder: z.string().max(1_024), mayRestore: z.boolean() });
@@ -211,6 +220,20 @@ export const nodeEvent = z.discriminatedUnion("type", [
     lostMs: byteCount,
     /** The program reports no steps: `lastStep` is estimated from its pace, or unknown (`lostSteps` is 0). */
     isEstimated: z.literal(true).optional(),
+  }),
+  /**
+   * A program did not go on from the checkpoint that it was given: its first step shows that it went on from `fromStep` (null:
+   * from the beginning). Sent to hubs with the feature `branch`.
+   */
+  z.object({
+    ...eventBase,
+    type: z.literal("began-elsewhere"),
+    run: runName,
+    writerEpoch,
+    given: z.object({ epoch: anyEpoch, step }),
+    fromStep: step.nullable(),
+    /** Where the checkpoint lies on the node. */
+    path: z.string().max(1024),
   }),
 ]);
 export type NodeEvent = z.infer<typeof nodeEvent>;

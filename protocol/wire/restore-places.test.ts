@@ -34,6 +34,16 @@ test("training looks in the folder that is watched for the run, else below the r
   expect(placeInTraining({ restoreFolder: null, watched: [{ ...llama, mayRestore: false }] }, wanted)).toBeNull();
 });
 
+test("a checkpoint of a run with several watched folders goes into its own one", () => {
+  const buffer = { ...llama, folder: "/w/buffer" };
+  const places = { restoreFolder: null, watched: [llama, other, buffer] };
+  const at = (index: number, name: string) =>
+    placeInTraining(places, { run: "llama", path: "a.pt", root: { index, name } });
+  expect(at(0, "buffer")).toBe("/w/buffer/a.pt");
+  expect(at(1, "renamed")).toBe("/w/buffer/a.pt");
+  expect(placeInTraining(places, { run: "llama", path: "a.pt" })).toBe("/w/llama/a.pt");
+});
+
 test("a target in a watched folder, or around one, is told with its run and the name that it replaces", () => {
   const watched = [llama, other];
   expect(watchedAt("/w/llama/checkpoint-200/", watched)).toEqual({

@@ -1,3 +1,4 @@
+import { rootFor, type WatchedRoot } from "../checkpoint/place.ts";
 import type { WatchedFolder } from "./reports.ts";
 
 /**
@@ -26,10 +27,15 @@ export function placeApart({ restoreFolder }: NodePlaces, { run, step, isFinalMo
 }
 
 /** Returns the path at which training looks for it: in the run's watched folder, else in a subfolder of another one. */
-export function placeInTraining({ watched }: NodePlaces, { run, path }: { run: string; path: string }): string | null {
+export function placeInTraining(
+  { watched }: NodePlaces,
+  { run, path, root }: { run: string; path: string; root?: WatchedRoot | undefined },
+): string | null {
   const allowed = watched.filter(({ mayRestore }) => mayRestore);
-  const own = allowed.find((one) => one.run === run);
-  if (own !== undefined) return `${own.folder}/${path}`;
+  const ofRun = watched.filter((one) => one.run === run);
+  const names = ofRun.map(({ folder }) => folder.slice(folder.lastIndexOf("/") + 1));
+  const own = ofRun[rootFor(names, root)] ?? ofRun[0];
+  if (own?.mayRestore === true) return `${own.folder}/${path}`;
   const [first] = allowed;
   return first === undefined ? null : `${first.folder}/${run}/${path.slice(path.lastIndexOf("/") + 1)}`;
 }

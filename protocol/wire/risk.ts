@@ -29,7 +29,9 @@ export function riskOf(run: RunBacklog, nowMs: number): Risk {
   const quietAfter = lastSign + Math.max(MIN_QUIET_MS, QUIET_INTERVALS * (run.intervalMs ?? 0));
   const trainedUntil = nowMs <= quietAfter ? nowMs : lastSign;
   const safeUntil = (run.safeAt ?? run.startedAt) + run.idleMs;
-  const lastStep = Math.max(run.localStep ?? 0, run.trainedStep ?? 0);
+  // A time of writing is no step, so the steps in between are unknown.
+  const isByTime = run.isSafeByTime === true || run.isLocalByTime === true;
+  const lastStep = isByTime ? 0 : Math.max(run.localStep ?? 0, run.trainedStep ?? 0);
   return {
     bytes: run.unsafeBytes,
     files: run.unsafeFiles,

@@ -1,3 +1,4 @@
+import type { EpochView, PassedOverView } from "../checkpoint/lineage.ts";
 import type { AdoptionView } from "../checkpoint/adopted.ts";
 import type { SealedView } from "../checkpoint/sealing.ts";
 import type { CheckpointRole, CheckpointState } from "../checkpoint/checkpoint.ts";
@@ -7,6 +8,7 @@ import type { FaultData } from "../faults/fault.ts";
 import type { NodeFacts } from "./hello.ts";
 import type { CopyView } from "./homes.ts";
 import type { CheckpointKeeping } from "../retention/keeping.ts";
+import type { LineBranch } from "../checkpoint/line-branch.ts";
 import type { ShownPlace } from "../checkpoint/place.ts";
 import type { PresetView } from "./profile-views.ts";
 import type { WatchedFolder } from "./reports.ts";
@@ -84,6 +86,8 @@ export interface NodeLine {
   doubtfulStep: number | null;
   /** The last final model may not be whole. */
   isFinalDoubtful: boolean;
+  /** Step that the program of the run was given and did not go on from, while that matters; null: none. */
+  passedOverStep: number | null;
 }
 
 export interface NodeRow {
@@ -231,6 +235,8 @@ export interface CheckpointView extends CheckpointRow {
   /** Null: Tidemark wrote it. */
   adoption: AdoptionView | null;
   parent: { epoch: number; step: number } | null;
+  /** Where its epoch branches off; null when that is no new line of training. */
+  branch: LineBranch | null;
   manifestKey: string | null;
   manifestSha256: string | null;
   /** Null: not encrypted. */
@@ -244,14 +250,6 @@ export interface CheckpointView extends CheckpointRow {
   restores: TransferRow[];
   /** Verifications and restore drills. */
   checks: TransferRow[];
-}
-
-export interface EpochView {
-  epoch: number;
-  parent: { epoch: number; step: number } | null;
-  nodeId: string;
-  nodeName: string;
-  claimedAt: number;
 }
 
 export interface RunRow {
@@ -280,6 +278,8 @@ export interface RunRow {
 
 export interface RunView extends RunRow {
   epochs: EpochView[];
+  /** Oldest first, until a later checkpoint passes the step or a person dismisses it. */
+  passedOver: PassedOverView[];
   /** Nodes whose claim was refused within the last day, newest first. */
   askedBy: { nodeId: string; nodeName: string; at: number }[];
   /** The node that may take over the run with its next claim; null: none. */

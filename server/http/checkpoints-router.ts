@@ -8,6 +8,7 @@ import { operator, router, viewer } from "../core/api/trpc.ts";
 import { listFiles } from "../core/checkpoints/manifest/checkpoint-files.ts";
 import { getCheckpoint } from "../core/checkpoints/get.ts";
 import { handOver } from "../core/claims/hand-over.ts";
+import { seeLines } from "../core/claims/see-lines.ts";
 import { readLineage } from "../core/runs/lineage.ts";
 import { listCheckpoints } from "../core/checkpoints/list-checkpoints.ts";
 import { runMetrics } from "../core/checkpoints/run-metrics.ts";
@@ -21,6 +22,7 @@ export const runsRouter = router({
   timeline: viewer.input(byRun).query(({ ctx, input }) => readTimeline(ctx.hub, input.run)),
   metrics: viewer.input(runMetricsInput).query(({ ctx, input }) => runMetrics(ctx.hub, input)),
   handOver: operator.input(handOverInput).mutation(({ ctx, input }) => handOver(ctx, input)),
+  seeLines: operator.input(byRun).mutation(({ ctx, input }) => seeLines(ctx, input)),
   lineage: viewer.input(byRun).query(({ ctx, input }) => readLineage(ctx.hub, input.run)),
 });
 

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { toFault } from "#protocol/faults/fault.ts";
+import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { judgeStateDisk } from "../host/judge-state-disk.ts";
@@ -70,6 +71,16 @@ async function tellDoubt(
 /** Limit of remembered paths, for a program that makes ever new names. */
 const MOST_LEFT_OUT = 1_000;
 
+/** Remembers the highest step that was captured in an epoch: a lower one begins a new line. */
+function noteWritten({ runs }: Agent, { run, step, epoch, capturedAt: at, place }: Capture): void {
+  const known = runs.get(run);
+  if (known === undefined || epoch === null) return;
+  const root = place?.root?.index ?? 0;
+  const before = known.written.get(root);
+  if (before?.epoch === epoch && before.step >= step) return;
+  known.written.set(root, { step, at, epoch, source: stepSourceOf(place) });
+}
+
 /** Returns the parts and callbacks with which one watched folder is captured. */
 export function capturingOf(
   agent: Agent,
@@ -92,10 +103,7 @@ export function capturingOf(
     over: () => null,
     isClosed: () => agent.stand.isDrained || (agent.preparesRuns && !agent.prepared.has(watch.run)),
     ...about,
-    // A group of nodes opens its next epoch when its programs start again, never while they run.
-    ...(watch.group === undefined && {
-      onBefore: (candidate, look) => beginLine(agent, watch.run, { candidate, look }),
-    }),
+    onBefore: (candidate, look) => beginLine(agent, watch, { candidate, look }),
     onSeen: (run, { step, at }, { stepFrom }) => {
       // A step that was read from a timestamp counts seconds, not training steps.
       if (stepFrom === "time") return;
@@ -114,9 +122,14 @@ export function capturingOf(
     onCaptured: (captured) => {
       sayCaptured(agent, captured);
       void warnOfDisk(agent, watch.folder);
-      if (captured.role !== undefined || captured.capturedAt < (agent.beginnings.get(watch.run)?.startedAt ?? 0))
-        return;
-      const { step } = captured;
+      if (captured.role !== undefined) return;
+      noteWritten(agent, captured);
+      const { step, capturedAt: at, place } = captured;
+      if (at < (agent.beginnings.get(watch.run)?.startedAt ?? 0)) return;
+      // A checkpoint in another watched folder of the run is of another sequence.
+      if ((agent.beginnings.get(watch.run)?.root ?? 0) !== (watch.root?.index ?? 0)) return;
+      // A time of writing shows no step.
+      if (isTimeStep({ step, at, source: stepSourceOf(place) })) return;
       judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(reporter.waitingFor);
     },
     onClosed: () => agent.uploader.wake(),

@@ -1,26 +1,52 @@
 import { expect, test, vi } from "vitest";
 import { runName } from "#protocol/base/names.ts";
+import type { StepSource } from "#protocol/checkpoint/place.ts";
+import type { NodeEventBody } from "#protocol/wire/reports.ts";
+import type { Beginning } from "../lost-work/beginning.ts";
 import { beginLine } from "./begin-line.ts";
+import { judgeBeginning } from "./judge-beginning.ts";
 
 const run = runName.parse("llama");
-const REACHED = { step: 200, at: 5_000, epoch: 3, sizeBytes: 1, isExact: true };
+const REACHED: Reached = { step: 200, at: 5_000, epoch: 3, sizeBytes: 1 };
 
 const NOON = Date.UTC(2026, 10, 30, 12);
 /** A checkpoint by time: its step is in seconds since 1970. */
-const BY_TIME = { ...REACHED, step: NOON / 1_000, at: NOON };
+const BY_TIME: Reached = { step: NOON / 1_000, at: NOON, epoch: 3, sizeBytes: 1, source: "time" };
+
+interface Reached {
+  step: number;
+  at: number;
+  epoch: number;
+  sizeBytes: number;
+  source?: StepSource;
+}
+
+interface About {
+  features?: readonly string[];
+  begun?: number;
+  reached?: Reached | null;
+  beginning?: Beginning;
+  group?: { rank: number; of: number };
+  written?: { step: number; at: number; epoch: number };
+}
 
 /** The run has reached step 200 in epoch 3. */
-function partsOf(about: { knowsLine?: boolean; begun?: number; reached?: typeof REACHED } = {}) {
+function partsOf(about: About = {}) {
+  const { features = ["line", "branch"], reached = REACHED, group = null } = about;
+  const written = new Map(about.written === undefined ? [] : [[0, about.written]]);
   const begin = vi.fn(async () => ({ epoch: 4 }));
+  const events: NodeEventBody[] = [];
   const parts = {
-    runs: { get: () => ({ claim: { epoch: 3 } }), beginLine: begin },
-    ledger: { all: () => [], safe: () => about.reached ?? REACHED, writerEpoch: () => 3 },
-    beginnings: new Map(),
-    session: { knows: () => about.knowsLine ?? true },
-    reporter: { lineBegun: vi.fn(), waitingFor: vi.fn() },
+    options: { group },
+    runs: { get: () => ({ claim: { epoch: 3, newest: null }, written }), beginLine: begin },
+    ledger: { all: () => [], safe: () => reached, writerEpoch: () => 3, runStartedAt: async () => 0 },
+    beginnings: new Map(about.beginning === undefined ? [] : [[run, about.beginning]]),
+    session: { knows: (feature: string) => features.includes(feature) },
+    reporter: { lineBegun: vi.fn(), waitingFor: vi.fn(), beganElsewhere: vi.fn(), lost: vi.fn() },
+    outbox: { add: async (event: NodeEventBody) => void events.push(event) },
     linesBegun: new Map(about.begun === undefined ? [] : [[run, about.begun]]),
   };
-  return { parts: parts as unknown as Parameters<typeof beginLine>[0], begin };
+  return { parts: parts as unknown as Parameters<typeof beginLine>[0], begin, events };
 }
 
 const written = (step: number, mtimeMs: number, stepFrom?: "time") =>
@@ -29,22 +55,76 @@ const written = (step: number, mtimeMs: number, stepFrom?: "time") =>
     look: { files: [{ relative: "ckpt.pt", mtimeMs }], newestMs: mtimeMs },
   }) as unknown as Parameters<typeof beginLine>[2];
 
-test("a lower step in newer files opens a line of its own", async () => {
-  const { parts, begin } = partsOf();
-  await beginLine(parts, run, written(30, 6_000));
-  expect(begin).toHaveBeenCalledTimes(1);
-  expect(parts.reporter.lineBegun).toHaveBeenCalledWith({ run, step: 30, after: 200, epoch: 4 });
+const given = (about: Partial<Beginning["given"]> = {}): Beginning => ({
+  epoch: 3,
+  given: { step: 200, at: 5_000, epoch: 2, path: "/w/checkpoint-200", source: "name", ...about },
+  local: [],
+  startedAt: 5_500,
 });
 
-test.each([
+test("a lower step in newer files opens a line of its own, which says after what", async () => {
+  const { parts, begin } = partsOf();
+  await beginLine(parts, { run }, written(30, 6_000));
+  const branch = { from: null, after: { epoch: 3, step: 200 }, step: 30 };
+  expect(begin).toHaveBeenCalledExactlyOnceWith(run, branch);
+  expect(parts.reporter.lineBegun).toHaveBeenCalledWith({ run, epoch: 4, branch });
+});
+
+test("the line branches off from what the program was given, also when a word has shown before that it began elsewhere", async () => {
+  const { parts, begin, events } = partsOf({ reached: null, beginning: given() });
+  await judgeBeginning(parts, run, { step: 0, by: "word" });
+  expect(events.map(({ type }) => type)).toEqual(["began-elsewhere", "work-lost"]);
+  await beginLine(parts, { run }, written(30, 6_000));
+  expect(begin).toHaveBeenCalledExactlyOnceWith(run, {
+    from: { epoch: 2, step: 200 },
+    after: { epoch: 3, step: 200 },
+    step: 30,
+  });
+  // Said once, by the word.
+  expect(events).toHaveLength(2);
+});
+
+test("a group of nodes opens a line where the hub knows how, by the pieces that this node wrote", async () => {
+  const about = { group: { rank: 1, of: 2 }, reached: null, written: { step: 200, at: 5_000, epoch: 3 } };
+  const { parts, begin } = partsOf(about);
+  await beginLine(parts, { run }, written(30, 6_000));
+  expect(begin).toHaveBeenCalledTimes(1);
+  const older = partsOf({ ...about, features: ["line"] });
+  await beginLine(older.parts, { run }, written(30, 6_000));
+  expect(older.begin).not.toHaveBeenCalled();
+});
+
+test("a step after nothing but times of writing begins a line, when they lay there before the program started", async () => {
+  const beginning = { ...given({ ...BY_TIME }), startedAt: NOON + 500 };
+  const { parts, begin } = partsOf({ reached: BY_TIME, beginning });
+  await beginLine(parts, { run }, written(30, NOON + 1_000));
+  const time = { step: NOON / 1_000, isByTime: true };
+  expect(begin).toHaveBeenCalledExactlyOnceWith(run, {
+    from: { epoch: 3, ...time },
+    after: { epoch: 3, ...time },
+    step: 30,
+  });
+  // A program that writes both keeps one line.
+  const both = partsOf({ reached: BY_TIME, beginning: { ...beginning, startedAt: NOON - 500 } });
+  await beginLine(both.parts, { run }, written(30, NOON + 1_000));
+  expect(both.begin).not.toHaveBeenCalled();
+});
+
+test.each<[string, About, ReturnType<typeof written>]>([
   ["a higher step goes on", {}, written(210, 6_000)],
   ["an older checkpoint that was touched again is not trained now", {}, written(30, 4_000)],
   ["a time of writing is no step", {}, written(30, 6_000, "time")],
   ["a step after a time of writing is no lower one", { reached: BY_TIME }, written(30, NOON + 1_000)],
-  ["an older hub keeps one line", { knowsLine: false }, written(30, 6_000)],
+  ["an older hub keeps one line", { features: [] }, written(30, 6_000)],
   ["two programs that write one run in turns open no lines without end", { begun: 16 }, written(30, 6_000)],
 ])("%s: no line is opened", async (_, about, checkpoint) => {
   const { parts, begin } = partsOf(about);
-  await beginLine(parts, run, checkpoint);
+  await beginLine(parts, { run }, checkpoint);
   expect(begin).not.toHaveBeenCalled();
+});
+
+test("a step of that size that was counted is reached, whatever the clock says", async () => {
+  const { parts, begin } = partsOf({ reached: { ...BY_TIME, source: "name" } });
+  await beginLine(parts, { run }, written(30, NOON + 1_000));
+  expect(begin).toHaveBeenCalledTimes(1);
 });

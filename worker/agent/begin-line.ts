@@ -1,14 +1,18 @@
 import { isFault } from "#protocol/faults/fault.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
+import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { judgeBeginning } from "./judge-beginning.ts";
-import { isTimeStep } from "../lost-work/beginning.ts";
+import type { WatchedRoot } from "#protocol/checkpoint/place.ts";
+import type { Watch } from "../capture/watch.ts";
+import type { Beginning, Point } from "../lost-work/beginning.ts";
 import type { Candidate } from "../capture/detection/find.ts";
 import type { Look } from "../capture/detection/look.ts";
 
 type Parts = Pick<
   Agent,
-  "runs" | "ledger" | "beginnings" | "session" | "reporter" | "linesBegun" | "training" | "outbox"
+  "options" | "runs" | "ledger" | "beginnings" | "session" | "reporter" | "linesBegun" | "training" | "outbox"
 >;
 
 /** Limit of epochs per run: two programs that write one run in turns would open epochs without end. */
@@ -16,52 +20,98 @@ const MOST_LINES = 16;
 
 /**
  * Opens a new epoch when a program writes a lower step than the run has reached: training began anew. Earlier checkpoints stay
- * in the bucket. Does nothing when the hub is too old or unreachable; the checkpoint is then captured in the present epoch.
- * Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
+ * in the bucket. A step also begins a line when its program was given a time of writing, which no step exceeds. Of a group of
+ * nodes the first to write opens the epoch, and the others join it. Does nothing when the hub is too old or unreachable; the
+ * checkpoint is then captured in the present epoch. Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
  */
 export async function beginLine(
   parts: Parts,
-  run: RunName,
+  { run, root }: Pick<Watch, "run" | "root">,
   { candidate, look }: { candidate: Candidate; look: Look },
 ): Promise<void> {
-  const { runs, session, reporter, linesBegun, beginnings } = parts;
-  if (candidate.role !== undefined || candidate.stepFrom === "time" || !session.knows("line")) return;
-  const reached = reachedBy(parts, run);
-  if (reached === null || candidate.step >= reached.step) return;
+  const { options, runs, session, reporter, linesBegun, beginnings } = parts;
+  const { step, stepFrom } = candidate;
+  if (candidate.role !== undefined || stepFrom === "time") return;
+  if (session.knows(options.group === null ? "line" : "branch") !== true) return;
+  const epoch = runs.get(run)?.claim?.epoch ?? parts.ledger.writerEpoch(run);
+  if (epoch === null) return;
+  const inRoot = root?.index ?? 0;
+  const known = beginnings.get(run);
+  const beginning = (known?.root ?? 0) === inRoot ? known : undefined;
+  const after = reachedBefore(parts, { run, epoch, step, inRoot, beginning });
+  if (after === null) return;
   // An older checkpoint that was touched again, or a copy of one, contains files from before.
   const oldestMs = look.files.reduce((oldest, { mtimeMs }) => Math.min(oldest, mtimeMs), Infinity);
   const begun = linesBegun.get(run) ?? 0;
-  if (oldestMs <= reached.at || begun >= MOST_LINES) return;
-  const beginning = beginnings.get(run);
+  if (oldestMs <= after.at || begun >= MOST_LINES) return;
   // Reported first, because the discarded steps belong to the epoch that the program was given.
   if (beginning !== undefined && look.newestMs >= beginning.startedAt)
-    await judgeBeginning(parts, run, { step: candidate.step, by: "checkpoint" });
+    await judgeBeginning(parts, run, { step, by: "checkpoint" });
+  const given = beginning?.given;
+  const branch: LineBranch = {
+    from: given === undefined ? null : { epoch: given.epoch, step: given.step, ...byTime(given) },
+    after: { epoch, step: after.step, ...byTime(after) },
+    step,
+  };
   try {
-    const claim = await runs.beginLine(run);
+    const claim = await runs.beginLine(run, branch);
     linesBegun.set(run, begun + 1);
     beginnings.delete(run);
-    reporter.lineBegun({ run, step: candidate.step, after: reached.step, epoch: claim.epoch });
+    reporter.lineBegun({ run, epoch: claim.epoch, branch });
   } catch (error) {
     if (isFault(error) && error.retry !== "never") return reporter.waitingFor(error);
     throw error;
   }
 }
 
-/** Returns the highest step of the run in its present epoch, as far as this node knows; null when there is none. */
-function reachedBy({ runs, ledger, beginnings }: Parts, run: RunName): { step: number; at: number } | null {
-  const epoch = runs.get(run)?.claim?.epoch ?? ledger.writerEpoch(run);
-  if (epoch === null) return null;
+interface Wanted {
+  run: RunName;
+  epoch: number;
+  /** Number of the watched folder of the run: each has a sequence of steps of its own. */
+  inRoot: number;
+  beginning: Beginning | undefined;
+}
+
+const byTime = (point: Point): { isByTime?: true } => (isTimeStep(point) ? { isByTime: true } : {});
+
+/**
+ * Returns the point of the present epoch before which a step begins a new line, as far as this node knows it: the highest step,
+ * or the time of writing that the program was given when no step is known. Null: the step goes on.
+ */
+function reachedBefore(parts: Pick<Parts, "runs" | "ledger">, about: Wanted & { step: number }): Point | null {
+  const { step, beginning } = about;
+  const points = pointsOf(parts, about);
+  const highest = (all: readonly Point[]) =>
+    all.reduce<Point | null>((best, one) => (best === null || one.step > best.step ? one : best), null);
+  const counted = highest(points.filter((one) => !isTimeStep(one)));
+  if (counted !== null) return step < counted.step ? counted : null;
+  const time = highest(points);
+  // A program that writes both keeps one line: only what lay there before it started is an earlier line.
+  return beginning !== undefined && time !== null && time.at < beginning.startedAt ? time : null;
+}
+
+/** Returns the checkpoints of the present epoch that this node knows, and the one that its program was given. */
+function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wanted): Point[] {
+  const { run, epoch, inRoot, beginning } = about;
+  const isIn = (place: { root?: WatchedRoot | undefined } | undefined) => (place?.root?.index ?? 0) === inRoot;
   const captured = ledger
     .all()
-    .filter((one) => one.run === run && one.role === undefined && one.place?.stepFrom !== "time")
+    .filter((one) => one.run === run && one.role === undefined && isIn(one.place))
     .filter((one) => one.epoch === null || one.epoch === epoch)
-    .map(({ step, capturedAt }) => ({ step, at: capturedAt }));
+    .map(({ step, capturedAt, place }) => ({ step, at: capturedAt, source: stepSourceOf(place) }));
   const safe = ledger.safe(run);
-  const given = beginnings.get(run)?.given;
-  const all = [...captured, ...(safe?.epoch === epoch ? [safe] : []), ...(given === undefined ? [] : [given])];
-  const steps = all.filter((one) => !isTimeStep(one));
-  return steps.reduce<{ step: number; at: number } | null>(
-    (best, { step, at }) => (best === null || step > best.step ? { step, at } : best),
-    null,
-  );
+  const known = runs.get(run);
+  const newest = known?.claim?.newest ?? null;
+  const written = known?.written.get(inRoot);
+  const given = beginning?.given;
+  return [
+    ...captured,
+    ...(safe?.epoch === epoch && isIn(safe.place) ? [safe] : []),
+    // The piece of one node never becomes its safe point.
+    ...(newest?.writerEpoch === epoch && isIn(newest.place)
+      ? [{ step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place) }]
+      : []),
+    ...(written?.epoch === epoch ? [written] : []),
+    ...(given === undefined ? [] : [given]),
+  ];
 }

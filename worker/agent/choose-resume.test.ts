@@ -11,6 +11,7 @@ const at = (step: number, about: Partial<LocalCheckpoint> = {}): LocalCheckpoint
   writtenAt: 8_000,
   appearedAt: about.writtenAt ?? 8_000,
   isKnown: false,
+  stepSource: "name",
   ...about,
 });
 const known = { isKnown: true };
@@ -44,13 +45,13 @@ describe("on a new machine", () => {
 describe("on the machine that wrote last", () => {
   test("a newer whole one on the disk wins", () => {
     const { from, setAside } = choose({ local: [at(500, known), at(600)] });
-    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-600", step: 600 });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-600", step: 600, source: "name" });
     expect(setAside).toEqual([]);
   });
 
   test("a torn one is never taken, and does not stay where the program would take it", () => {
     const { from, setAside } = choose({ local: [at(500, known), at(600, torn)] });
-    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500 });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500, source: "name" });
     expect(setAside).toEqual([at(600, torn)]);
   });
 
@@ -60,7 +61,7 @@ describe("on the machine that wrote last", () => {
 
   test("nothing safe yet: what lies there is gone on from", () => {
     const { from } = choose({ newest: null, isSameEpoch: false, local: [at(100), at(200, torn)] });
-    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-100", step: 100 });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-100", step: 100, source: "name" });
   });
 
   test("nothing safe and only a torn one: it starts from the beginning, without it", () => {
@@ -73,14 +74,14 @@ describe("on the machine that wrote last", () => {
 describe("where a format does not say whether it is finished", () => {
   test("the newest is set aside, as its program may have been killed in the middle", () => {
     const { from, setAside } = choose({ newest: null, local: [at(400), at(500, doubtful)] });
-    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-400", step: 400 });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-400", step: 400, source: "name" });
     expect(setAside).toEqual([at(500, doubtful)]);
   });
 
   test("but one from before Tidemark is gone on from when nothing is safe yet", () => {
     const about = { isSameEpoch: false, isFirstStart: true, local: [at(400), at(500, doubtful)] };
     const { from, setAside } = choose({ ...about, newest: null });
-    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500 });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500, source: "name" });
     expect(setAside).toEqual([]);
     expect(choose(about).from.kind).toBe("restore");
   });
@@ -95,7 +96,7 @@ describe("after another machine took the run over", () => {
 
   test("but what is the very same as the safe one need not be fetched again", () => {
     const { from, setAside } = choose({ isSameEpoch: false, local: [at(500, known), at(900)] });
-    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500 });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500, source: "name" });
     expect(setAside).toEqual([at(900)]);
   });
 });
@@ -142,7 +143,7 @@ describe("where a person chooses", () => {
 
   test("the bucket's newest is gone on from, and newer ones on this disk are moved away", () => {
     const { from, setAside } = choose({ wish: { kind: "bucket" }, local });
-    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500 });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500, source: "name" });
     expect(setAside).toEqual([at(600), at(700, known)]);
   });
 

@@ -1,6 +1,7 @@
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { isKnownFormat, type ContentEvidence } from "#protocol/recognition/checkpoint-evidence.ts";
 import { isLabelName } from "#protocol/recognition/checkpoint-file-names.ts";
-import type { ShownPlace } from "#protocol/checkpoint/place.ts";
+import type { ShownPlace, StepSource } from "#protocol/checkpoint/place.ts";
 
 /**
  * Decides from where training continues: a checkpoint in the bucket or one on this disk. The highest epoch wins, then the
@@ -18,6 +19,8 @@ export interface LocalCheckpoint {
   /** `torn`: its program did not finish it. `doubtful`: nothing shows whether the program finished it. */
   state: "whole" | "doubtful" | "torn";
   content: ContentEvidence;
+  /** Origin of its step. */
+  stepSource: StepSource;
   /** When its newest file was written, epoch ms. */
   writtenAt: number;
   /** When it appeared on this disk, epoch ms: later than `writtenAt` for a copy that keeps old dates. */
@@ -50,8 +53,8 @@ export interface ResumeInput {
 
 export interface Resume {
   from:
-    | { kind: "local"; path: string; step: number }
-    | { kind: "restore"; checkpointId: string; step: number; capturedAt: number; place?: ShownPlace }
+    | { kind: "local"; path: string; step: number; source: StepSource }
+    | ({ kind: "restore"; source: StepSource | undefined } & NonNullable<ResumeInput["newest"]>)
     /** No checkpoint exists, or none is wanted. */
     | { kind: "start" };
   setAside: LocalCheckpoint[];
@@ -125,8 +128,9 @@ function chooseFrom({ newest, isSameEpoch, isFirstStart, wish, local }: ResumeIn
   const isBelieved = (one: LocalCheckpoint): boolean =>
     wish.kind === "newest" && newest === null && isFirstStart && one.state === "doubtful";
   const best = highest(local.filter((one) => isTrusted(one) || isBelieved(one)));
-  if (best !== null) return { kind: "local", path: best.path, step: best.step };
+  if (best !== null) return { kind: "local", path: best.path, step: best.step, source: best.stepSource };
   if (newest === null) return { kind: "start" };
   const { checkpointId, step, capturedAt, place } = newest;
-  return { kind: "restore", checkpointId, step, capturedAt, ...(place !== undefined && { place }) };
+  const source = stepSourceOf(place);
+  return { kind: "restore", checkpointId, step, capturedAt, source, ...(place !== undefined && { place }) };
 }

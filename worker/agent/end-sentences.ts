@@ -1,6 +1,7 @@
 import { doubtfulWords, openPiecesWords, type DoubtfulPoint } from "#protocol/checkpoint/continue-words.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
-import type { RunBacklog } from "#protocol/wire/reports.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { safeSourceOf, type RunBacklog } from "#protocol/wire/reports.ts";
 import { riskOf } from "#protocol/wire/risk.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Capture } from "../capture/capture.ts";
@@ -52,7 +53,8 @@ export function lastWords(
       ? ""
       : ` ${openPiecesWords(run.run, { step: piece.step, why: "the pieces of all nodes are not known to be there" })}`;
   const also = open + doubtful.map((one) => ` ${doubtfulWords(run.run, one)}`).join("");
-  const safe = run.safeStep === null ? "nothing of it is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
+  const safe =
+    run.safeStep === null ? "nothing of it is safe yet" : `safe up to ${stepWords(run.safeStep, safeSourceOf(run))}`;
   // A piece in the bucket counts as not safe, and is not kept here.
   const isPieceAlone = piece !== null && risk.checkpoints === 1;
   if (risk.checkpoints === 0 || isPieceAlone) return [`${run.run}: ${safe}; nothing waits.${also}`, facts];

@@ -59,6 +59,7 @@ export async function readLocalCheckpoints(
       isKnown,
       writtenAt,
       appearedAt: appeared,
+      stepSource: candidate.stepFrom ?? "name",
       ...(candidate.names !== undefined && { names: candidate.names }),
       ...(candidate.data !== undefined && { data: candidate.data }),
     });

@@ -1,3 +1,4 @@
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import type { ClaimAnswer } from "#protocol/wire/hello.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "./agent-assemble.ts";
@@ -47,5 +48,5 @@ export async function tellLoss(
 export function beginningOf({ parent, newest }: ClaimAnswer): Point | null {
   if (parent === null || newest === null) return null;
   if (newest.step !== parent.step || newest.writerEpoch !== parent.epoch) return null;
-  return { step: newest.step, at: newest.capturedAt };
+  return { step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place) };
 }

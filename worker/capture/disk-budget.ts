@@ -2,6 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
+import type { WatchedRoot } from "#protocol/checkpoint/place.ts";
 import type { Capture } from "./capture.ts";
 import { isOfOneLine } from "./ledger.ts";
 
@@ -25,6 +26,8 @@ export interface Wanted {
   doubt?: string | undefined;
   step: number;
   sizeBytes: number;
+  /** Which of several watched folders of the run holds it; absent: its only one. */
+  root?: WatchedRoot | undefined;
 }
 
 /** Returns the bytes of all captures that were not removed yet, in any state. */

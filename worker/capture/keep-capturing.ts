@@ -194,7 +194,9 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
-      run.seen = { step: newest.step, at: Math.round(look.newestMs) };
+      // Of several watched folders the one that was written last counts.
+      if (watch.root !== undefined && run.seen !== null && run.seen.at > look.newestMs) return;
+      run.seen = { step: newest.step, at: Math.round(look.newestMs), source: newest.stepFrom ?? "name" };
       capturing.onSeen(watch.run, run.seen, newest);
     },
     onPassedOver: async (candidate, look) => {
@@ -216,7 +218,14 @@ function watchingOf(capturing: Capturing): WatchingHere {
       const within = openWithin(ledger.all(), candidate);
       const about = { settleMs, mostMs: unfinishedAfterMs, wallNow: wallNow() };
       const open = capturing.isAllWritten === true ? null : await openingOf(candidate, look, about);
-      const taken = await takeCapture(parts, { candidate, look, run: watch.run, root: watch.folder, open });
+      const taken = await takeCapture(parts, {
+        candidate,
+        look,
+        run: watch.run,
+        root: watch.folder,
+        watchedRoot: watch.root,
+        open,
+      });
       if (taken === null) return true;
       for (const { id } of within) await ledger.update(id, { replacedBy: taken.id });
       if (within.length > 0) capturing.onClosed?.();

@@ -1,8 +1,10 @@
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { basename, join, sep } from "node:path";
 import * as z from "zod";
 import { byNewest } from "#protocol/checkpoint/checkpoint.ts";
 import { faultData } from "#protocol/faults/fault-data.ts";
-import { isPointerName } from "#protocol/checkpoint/place.ts";
+import { isPointerName, shownPlace, stepSource, type ShownPlace, type StepSource } from "#protocol/checkpoint/place.ts";
+import { lineBranch, type LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { transferState } from "#protocol/wire/transfer.ts";
 import { capture, type Capture } from "./capture.ts";
 
@@ -14,6 +16,10 @@ export interface SafePoint {
   sizeBytes: number;
   /** Writer epoch of the checkpoint; null where an older worker noted it. */
   epoch: number | null;
+  /** Origin of the step; absent where an older worker noted it. */
+  source?: StepSource | undefined;
+  /** Where it lies in its watched folder; absent where that is not known. */
+  place?: ShownPlace | undefined;
 }
 
 /** The newest piece of this node that is in the bucket and whose step is not known to be whole. */
@@ -55,7 +61,8 @@ export const ledgerLine = z.discriminatedUnion("t", [
       })
       .partial(),
   }),
-  z.object({ t: z.literal("epoch"), run: z.string(), epoch: z.number() }),
+  /** `branch`: the epoch is a new line of training. */
+  z.object({ t: z.literal("epoch"), run: z.string(), epoch: z.number(), branch: lineBranch.optional() }),
   z.object({ t: z.literal("chosen"), run: z.string(), epoch: z.number() }),
   z.object({ t: z.literal("hold"), run: z.string(), isHeld: z.boolean() }),
   z.object({ t: z.literal("rank"), run: z.string(), priority: z.number() }),
@@ -76,6 +83,8 @@ export const ledgerLine = z.discriminatedUnion("t", [
     sizeBytes: z.number(),
     epoch: z.number().nullable(),
     files: z.number(),
+    source: stepSource.optional(),
+    place: shownPlace.optional(),
   }),
   z.object({
     t: z.literal("stored"),
@@ -91,6 +100,8 @@ export const ledgerLine = z.discriminatedUnion("t", [
     at: z.number(),
     sizeBytes: z.number(),
     epoch: z.number().nullable().default(null),
+    source: stepSource.optional(),
+    place: shownPlace.optional(),
   }),
   z.object({
     t: z.literal("run"),
@@ -123,6 +134,8 @@ export interface Books {
   ranks: Map<string, number>;
   /** Epoch in which each run was last written here. */
   epochs: Map<string, number>;
+  /** Where the line of that epoch branches off, for runs whose epoch is a new line. */
+  branches: Map<string, LineBranch>;
   chosen: Map<string, number>;
   runs: Map<string, { startedAt: number; lastAt: number | null; intervalMs: number | null }>;
 }
@@ -138,6 +151,7 @@ export const emptyBooks = (): Books => ({
   held: new Set(),
   ranks: new Map(),
   epochs: new Map(),
+  branches: new Map(),
   chosen: new Map(),
   runs: new Map(),
 });
@@ -160,6 +174,8 @@ export function apply(books: Books, record: Line): void {
     }
     case "epoch":
       books.epochs.set(record.run, record.epoch);
+      if (record.branch === undefined) books.branches.delete(record.run);
+      else books.branches.set(record.run, record.branch);
       return;
     case "chosen":
       books.chosen.set(record.run, record.epoch);
@@ -245,7 +261,12 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   // Nothing resumes from a final model, and nothing resumes by itself from a doubtful checkpoint.
   if (item.role !== undefined || item.doubt !== undefined) return;
   const before = books.safe.get(item.run);
-  const point = pointOf({ ...item, at: item.capturedAt });
+  const point = pointOf({
+    ...item,
+    at: item.capturedAt,
+    source: stepSourceOf(item.place),
+    place: placeOfCapture(item),
+  });
   // A piece alone is no checkpoint: only the hub knows when the pieces of the other nodes are there.
   if (item.piece !== undefined) {
     notePiece(books, item.run, { ...point, files: item.files.length });
@@ -290,7 +311,17 @@ function pointersOf({ place, sourcePath, files }: Capture): [path: string, conte
 /** Returns the mark of a small file that is known by its bytes alone: a pointer is rewritten with each checkpoint. */
 export const contentOf = (crc32: string, sizeBytes: number): string => `crc32 ${crc32} ${sizeBytes}`;
 
-const pointOf = ({ step, at, sizeBytes, epoch }: SafePoint): SafePoint => ({ step, at, sizeBytes, epoch });
+const placeOfCapture = ({ place }: Capture): ShownPlace | undefined =>
+  place === undefined ? undefined : shownPlace.parse(place);
+
+const pointOf = ({ step, at, sizeBytes, epoch, source, place }: SafePoint): SafePoint => ({
+  step,
+  at,
+  sizeBytes,
+  epoch,
+  ...(source !== undefined && { source }),
+  ...(place !== undefined && { place }),
+});
 
 /** Returns whether `point` is as new as `other` by the rule of the hub: highest epoch, then highest step. */
 function isNewerPoint(point: SafePoint, other: SafePoint): boolean {
@@ -313,7 +344,10 @@ export function linesOf(books: Books): Line[] {
     ...[...books.stored].map(([path, content]): Line => ({ t: "stored", path, ...content })),
     ...[...books.restored].map((path): Line => ({ t: "restored", path })),
     ...[...books.runs].map(([run, rest]): Line => ({ t: "run", run, ...rest })),
-    ...[...books.epochs].map(([run, epoch]): Line => ({ t: "epoch", run, epoch })),
+    ...[...books.epochs].map(([run, epoch]): Line => {
+      const branch = books.branches.get(run);
+      return { t: "epoch", run, epoch, ...(branch !== undefined && { branch }) };
+    }),
     ...[...books.chosen].map(([run, epoch]): Line => ({ t: "chosen", run, epoch })),
     ...[...books.held].map((run): Line => ({ t: "hold", run, isHeld: true })),
     ...[...books.ranks].map(([run, priority]): Line => ({ t: "rank", run, priority })),

@@ -125,6 +125,25 @@ test("what was safe stays known after the capture is dropped", async () => {
   await after.close();
 });
 
+test("the origin of a safe step and where the epoch branches off stay known", async () => {
+  const branch = { from: null, after: { epoch: 1, step: 300 }, step: 100 };
+  const place = { path: filePath.parse("ckpt.pt"), kind: "file" as const, stepFrom: "time" as const };
+  const before = await open();
+  await before.noteEpoch("llama", 2, branch);
+  await before.add(captureOf(100, { place: { ...place, stepSource: "time" } }), "print");
+  await before.move("checkpoint-100", "running", { by: "node", at: 1 });
+  await before.move("checkpoint-100", "done", { by: "node", at: 2 });
+  await before.close();
+  const after = await open();
+  expect(after.safe("llama")).toMatchObject({ step: 100, source: "time" });
+  await after.close();
+  expect((await readLedger(join(folder, "ledger.jsonl"))).branches).toEqual(new Map([["llama", branch]]));
+  const later = await open();
+  await later.noteEpoch("llama", 3);
+  await later.close();
+  expect((await readLedger(join(folder, "ledger.jsonl"))).branches).toEqual(new Map());
+});
+
 test("exactly the content that became safe is known to be in the bucket, also after the capture is dropped", async () => {
   const before = await open();
   await before.add(captureOf(100, { fingerprint: "print" }), "print");
@@ -326,10 +345,12 @@ test("on a full disk a move is made all the same, and is on disk with the next l
   await expect(ledger.update("checkpoint-100", { sentBytes: 10 })).rejects.toMatchObject({ code: "NO_SPACE" });
   await expect(ledger.add(captureOf(200), "other")).rejects.toMatchObject({ code: "NO_SPACE" });
   expect(ledger.all()).toMatchObject([{ state: "done", sentBytes: 10 }]);
-  expect((await readLedger(path)).captures).toMatchObject([{ state: "waiting" }]);
+  expect((await readLedger(join(folder, "ledger.jsonl"))).captures).toMatchObject([{ state: "waiting" }]);
   isFull = false;
   await ledger.noteEpoch("llama", 4);
-  expect((await readLedger(path)).captures).toMatchObject([{ step: 100, state: "done", sentBytes: 10 }]);
+  expect((await readLedger(join(folder, "ledger.jsonl"))).captures).toMatchObject([
+    { step: 100, state: "done", sentBytes: 10 },
+  ]);
   await ledger.close();
 });
 
@@ -339,7 +360,7 @@ test("a ledger that nobody holds is read without being changed, and one that is 
   await ledger.close();
   const path = join(folder, "ledger.jsonl");
   const bytes = await readFile(path);
-  expect((await readLedger(path)).captures.map(({ step }) => step)).toEqual([5]);
+  expect((await readLedger(join(folder, "ledger.jsonl"))).captures.map(({ step }) => step)).toEqual([5]);
   expect(await readFile(path)).toEqual(bytes);
   expect((await readLedger(join(folder, "none.jsonl"))).captures).toEqual([]);
 });
@@ -374,4 +395,15 @@ test("a step of an earlier epoch takes the place of none of a run that began ane
     [now, before],
   ])
     expect(idsOf(supersededBy(both))).toEqual(["checkpoint-100"]);
+});
+
+test("checkpoints in several watched folders of a run never take each other's place", () => {
+  const inRoot = (step: number, index: number) =>
+    captureOf(step, {
+      id: `${index}-${step}`,
+      place: { path: filePath.parse(`checkpoint-${step}`), kind: "folder", root: { index, name: "w" } },
+    });
+  const all = [inRoot(100, 0), inRoot(200, 0), inRoot(100, 1), inRoot(150, 1)];
+  expect(idsOf(supersededBy(all))).toEqual(["0-100", "1-100"]);
+  expect(idsOf(overtakenBy(inRoot(300, 0), all))).toEqual(["0-100", "0-200"]);
 });

@@ -2,6 +2,8 @@ import { dirname } from "node:path";
 import { Fault, type FaultData } from "#protocol/faults/fault.ts";
 import { mayMove, type MoveBy, type TransferState } from "#protocol/wire/transfer.ts";
 import { MOST_WOBBLE_MS } from "../base/file-times.ts";
+import type { WatchedRoot } from "#protocol/checkpoint/place.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { openJournal, readJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFingerprint } from "./detection/look.ts";
@@ -92,7 +94,8 @@ export interface Ledger {
   noteRestored(path: string): Promise<void>;
   /** Returns the epoch in which this node last wrote the run; null when it never did. */
   writerEpoch(run: string): number | null;
-  noteEpoch(run: string, epoch: number): Promise<void>;
+  /** `branch`: where the epoch branches off, when it is a new line of training. */
+  noteEpoch(run: string, epoch: number, branch?: LineBranch): Promise<void>;
   /** Returns the epoch for which `--from` moved newer checkpoints on this disk aside; null: none. */
   chosenEpoch(run: string): number | null;
   noteChosen(run: string, epoch: number): Promise<void>;
@@ -218,8 +221,8 @@ export async function openLedger(
       if (!books.restored.has(path)) await write({ t: "restored", path });
     },
     writerEpoch: (run) => books.epochs.get(run) ?? null,
-    noteEpoch: async (run, epoch) => {
-      if (books.epochs.get(run) !== epoch) await write({ t: "epoch", run, epoch });
+    noteEpoch: async (run, epoch, branch) => {
+      if (books.epochs.get(run) !== epoch) await write({ t: "epoch", run, epoch, ...(branch && { branch }) });
     },
     chosenEpoch: (run) => books.chosen.get(run) ?? null,
     noteChosen: (run, epoch) => write({ t: "chosen", run, epoch }),
@@ -269,6 +272,8 @@ export interface LeftLedger {
   safe: ReadonlyMap<string, SafePoint>;
   /** All runs that it has seen. */
   runs: ReadonlySet<string>;
+  /** Where the line of the last epoch branches off, for runs whose epoch is a new line. */
+  branches: ReadonlyMap<string, LineBranch>;
 }
 
 /**
@@ -280,7 +285,13 @@ export async function readLedger(path: string): Promise<LeftLedger> {
   for (const record of await readJournal(path, ledgerLine)) apply(books, record);
   const paths = [...books.known.keys(), ...[...books.captures.values()].map(({ sourcePath }) => sourcePath)];
   const folders = new Set(paths.map((known) => dirname(known)));
-  return { captures: [...books.captures.values()], folders, safe: books.safe, runs: new Set(books.runs.keys()) };
+  return {
+    captures: [...books.captures.values()],
+    folders,
+    safe: books.safe,
+    runs: new Set(books.runs.keys()),
+    branches: books.branches,
+  };
 }
 
 /**
@@ -302,10 +313,16 @@ export const overtakenBy = (safe: Capture, captures: readonly Capture[]): Captur
 /** Returns whether one of them may take the place of the other: a final model and a checkpoint never do. */
 export const isOfOneLine = (a: OfLine, b: OfLine): boolean => lineOf(a) === lineOf(b);
 
-/** A capture that may be incomplete takes no place of a complete one. */
-type OfLine = Pick<Capture, "run" | "role" | "doubt">;
-const lineOf = ({ run, role, doubt }: OfLine): string =>
-  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}`;
+/**
+ * A capture that may be incomplete takes no place of a complete one, and one of another watched folder of the run of none.
+ * `root`: when the capture is not taken yet.
+ */
+type OfLine = Pick<Capture, "run" | "role" | "doubt"> & {
+  place?: Capture["place"];
+  root?: WatchedRoot | undefined;
+};
+const lineOf = ({ run, role, doubt, place, root = place?.root }: OfLine): string =>
+  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}${root === undefined ? "" : ` in ${root.index}`}`;
 
 function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   const newest = new Map<string, Capture>();

@@ -1,6 +1,8 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
+import type { StepSource } from "#protocol/checkpoint/place.ts";
 import type { RunName } from "#protocol/base/names.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Hub } from "../hub-link/hub.ts";
 
@@ -13,7 +15,16 @@ export interface Run {
   claim: ClaimAnswer | null;
   /** Why this node no longer writes it; null while it does. */
   over: Fault | null;
-  seen: { step: number; at: number } | null;
+  seen: SeenStep | null;
+  /** Highest step that was captured in an epoch since this worker started, by the number of the watched folder. */
+  written: Map<number, SeenStep & { epoch: number }>;
+}
+
+/** Newest checkpoint on the disk. `at`: when it was written, epoch ms. */
+interface SeenStep {
+  step: number;
+  at: number;
+  source: StepSource | undefined;
 }
 
 export interface Runs {
@@ -29,8 +40,13 @@ export interface Runs {
    * `start`: the start of the program, in a group of several nodes that write the run together.
    */
   askAnew(name: string, wish?: { from?: ClaimFrom; start?: string }): Promise<ClaimAnswer>;
-  /** Opens the next epoch, which starts at the beginning. An older hub stays in the present one. */
-  beginLine(name: string): Promise<ClaimAnswer>;
+  /**
+   * Opens the next epoch for a new line of training. In a group of nodes it joins the line that another node has opened
+   * meanwhile. An older hub stays in the present epoch.
+   */
+  beginLine(name: string, branch: LineBranch): Promise<ClaimAnswer>;
+  /** Joins the line that another node of the group opened after the present epoch. Returns whether there is one. */
+  joinLine(name: string): Promise<boolean>;
   /** Ends the run at this node after the hub answered EPOCH_OVER. */
   end(name: string, fault: Fault): void;
 }
@@ -44,7 +60,9 @@ export function createRuns(
     onClaimed?: (run: Run, claim: ClaimAnswer) => Promise<void>;
   },
 ): Runs {
-  const runs = new Map<string, Run>(names.map((name) => [name, { name, claim: null, over: null, seen: null }]));
+  const runs = new Map<string, Run>(
+    names.map((name) => [name, { name, claim: null, over: null, seen: null, written: new Map() }]),
+  );
   const end = (name: string, fault: Fault) => {
     const run = runs.get(name);
     if (run === undefined || run.over !== null) return;
@@ -52,7 +70,7 @@ export function createRuns(
     options.onOver(run);
   };
   const runOf = (name: string): Run => {
-    const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null };
+    const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null, written: new Map() };
     runs.set(name, run);
     if (run.over !== null) throw run.over;
     return run;
@@ -60,7 +78,7 @@ export function createRuns(
   const { group = null } = options;
   const ask = async (
     name: string,
-    { start, ...wish }: { from?: ClaimFrom; isLine?: true; start?: string },
+    { start, ...wish }: { from?: ClaimFrom; isLine?: true; branch?: LineBranch; lineAfter?: number; start?: string },
   ): Promise<ClaimAnswer> => {
     const run = runOf(name);
     const together = group === null ? {} : { group: { ...group, ...(start !== undefined && { start }) } };
@@ -79,13 +97,23 @@ export function createRuns(
       await options.onClaimed?.(run, claim);
       return claim;
     } catch (error) {
-      if (isFault(error) && error.code === "EPOCH_OVER") end(name, error);
+      if (isFault(error) && error.code === "EPOCH_OVER" && wish.lineAfter === undefined) end(name, error);
       throw error;
     }
   };
   const askAnew: Runs["askAnew"] = (name, wish = {}) => ask(name, wish);
   return {
-    beginLine: (name) => ask(name, { isLine: true }),
+    beginLine: (name, branch) => ask(name, { isLine: true, branch }),
+    joinLine: async (name) => {
+      const lineAfter = runs.get(name)?.claim?.epoch;
+      if (group === null || lineAfter === undefined) return false;
+      try {
+        return (await ask(name, { lineAfter })).epoch > lineAfter;
+      } catch (error) {
+        if (isFault(error) && error.code === "EPOCH_OVER") return false;
+        throw error;
+      }
+    },
     all: () => [...runs.values()],
     get: (name) => runs.get(name),
     end,

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, symlink, writeFile } from "node:fs/promises";
 import { randomBytes } from "node:crypto";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
@@ -61,6 +61,17 @@ test("the capture has every byte although the program removes its folder at once
     metrics: { loss: 1.25 },
     state: "waiting",
   });
+});
+
+test("the place says where the step comes from, also to workers that know two origins only", async () => {
+  const root = dirname(candidate.path);
+  const placed = async (about: Partial<Candidate>) =>
+    (await takeSnapshot({ ...job(await look()), root, candidate: { ...candidate, ...about } })).place;
+  expect(await placed({})).toMatchObject({ stepSource: "name" });
+  expect(await placed({})).not.toHaveProperty("stepFrom");
+  expect(await placed({ stepFrom: "said" })).toMatchObject({ stepSource: "said" });
+  expect(await placed({ stepFrom: "said" })).not.toHaveProperty("stepFrom");
+  expect(await placed({ stepFrom: "time" })).toMatchObject({ stepSource: "time", stepFrom: "time" });
 });
 
 test("a program that writes its files again in place does not change what was captured of them", async () => {

@@ -15,7 +15,7 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import type { StoreTraits } from "#protocol/wire/operations.ts";
 import type { Packing } from "#protocol/checkpoint/packing.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
-import type { CheckpointPlace } from "#protocol/checkpoint/place.ts";
+import type { CheckpointPlace, WatchedRoot } from "#protocol/checkpoint/place.ts";
 import { visibleStart, visibleText } from "#protocol/base/visible-text.ts";
 import { attributesOf } from "#protocol/checkpoint/file-attributes.ts";
 import { cutEvenly, planParts } from "#storage/s3/plan.ts";
@@ -45,6 +45,8 @@ export interface SnapshotJob {
   candidate: Candidate;
   /** Watched folder that holds it; null or left out: none, so that it has no place to be restored to. */
   root?: string | null;
+  /** Which of several watched folders of the run that is; null or left out: its only one. */
+  watchedRoot?: WatchedRoot | null;
   /** Whether the hub keeps places, and files beside a checkpoint. Left out: it does not. */
   keepsPlace?: boolean;
   /** Called with the small files beside it, by their paths below the root, that are not kept. */
@@ -173,7 +175,7 @@ function doubtOf({ doubt }: Candidate, { leftOut }: Look): Pick<Capture, "doubt"
 
 /** Returns the place in the watched folder, and the files beside it that are kept with it. */
 async function placeCandidate(
-  { candidate, root, keepsPlace, onBesideLeft }: SnapshotJob,
+  { candidate, root, watchedRoot = null, keepsPlace, onBesideLeft }: SnapshotJob,
   scratch: string,
 ): Promise<{ place: CheckpointPlace | null; files: LookedFile[] }> {
   const { path, kind, stepFrom, role } = candidate;
@@ -185,9 +187,11 @@ async function placeCandidate(
   const siblings = await findSiblings(candidate);
   return {
     place: {
+      ...(watchedRoot !== null && { root: watchedRoot }),
       path: filePath.parse(below),
       kind,
-      ...(stepFrom !== undefined && { stepFrom }),
+      ...((stepFrom === "inside" || stepFrom === "time") && { stepFrom }),
+      stepSource: stepFrom ?? "name",
       ...(entries.length > 0 && { beside: entries }),
       ...(siblings.length > 0 && { siblings }),
     },

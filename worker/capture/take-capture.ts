@@ -4,6 +4,7 @@ import type { RunName } from "#protocol/base/names.ts";
 import type { StoreTraits } from "#protocol/wire/operations.ts";
 import type { Packing } from "#protocol/checkpoint/packing.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
+import type { WatchedRoot } from "#protocol/checkpoint/place.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import type { Capture } from "./capture.ts";
 import type { Disk } from "./disk-budget.ts";
@@ -48,18 +49,26 @@ export async function takeCapture(
     look: Look;
     run: RunName;
     root: string | null;
+    watchedRoot?: WatchedRoot | undefined;
     priority?: number;
     /** Present when more files of its step may follow. */
     open?: Capture["open"];
   },
 ): Promise<Capture | null> {
   const { ledger } = parts;
-  const { candidate, look, run, root } = about;
+  const { candidate, look, run, root, watchedRoot } = about;
   // Complete checkpoints go before doubtful ones.
   const behind = candidate.doubt === undefined ? 0 : -1;
   const priority = (about.priority ?? 0) + ledger.rank(run) + behind;
   return parts.disk.withRoom(
-    { run, role: candidate.role, doubt: candidate.doubt, step: candidate.step, sizeBytes: look.sizeBytes },
+    {
+      run,
+      role: candidate.role,
+      doubt: candidate.doubt,
+      step: candidate.step,
+      sizeBytes: look.sizeBytes,
+      root: watchedRoot,
+    },
     async () => {
       if (ledger.knows(candidate.path, look.fingerprint)) return null;
       const capture = await takeSnapshot({
@@ -67,6 +76,7 @@ export async function takeCapture(
         look,
         run,
         root,
+        watchedRoot: watchedRoot ?? null,
         keepsPlace: parts.hubKnows?.("place") === true,
         ...(parts.onBesideLeft !== undefined && { onBesideLeft: parts.onBesideLeft }),
         group: parts.group ?? null,

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { createRecogniser } from "./detection/recognise.ts";
 import { createFinder } from "./detection/walk-watched.ts";
-import { createRests, lookOnce, readWatches, type Watching } from "./watch.ts";
+import { createRests, lookOnce, readWatches, watchFor, type Watching } from "./watch.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -123,7 +123,7 @@ test("a step that an earlier walk read out of a file is asked for anew before th
   expect(taken).toEqual([4]);
 });
 
-test("several watched folders belong to runs in their order, or to those of their own names, and never to one", () => {
+test("several watched folders belong to runs in their order, to those of their own names, or all to one that is named", () => {
   const read = (folders: string[], runs: string[]) =>
     readWatches({ folders, runs, patterns: [] }).map(({ folder: at, run }) => [at, run]);
   expect(read(["/new/one", "/new/two"], ["model", "sampler"])).toEqual([
@@ -135,8 +135,25 @@ test("several watched folders belong to runs in their order, or to those of thei
     ["/data/sampler", "sampler"],
   ]);
   expect(() => read(["/a/out", "/b/out"], [])).toThrow(/BAD_INPUT|name a run for each/);
-  expect(() => read(["/a/x", "/b/y"], ["out", "out"])).toThrow(/BAD_INPUT|name a run for each/);
-  expect(() => read(["/a/x", "/b/y"], ["out"])).toThrow(/BAD_INPUT|name one run for each/);
+  expect(() => read(["/a/x", "/b/y", "/c/z"], ["out", "in"])).toThrow("name one run for all, or one for each");
+  expect(() => read(["/a/x", "/a/x/y"], ["out"])).toThrow("watch one of them");
+  expect(() => read(["/a/x", "/a/x"], ["out"])).toThrow("watch one of them");
+  for (const runs of [["llama"], ["llama", "llama", "llama"]]) {
+    const watches = readWatches({ folders: ["/a/model", "/a/buffer", "/b/model"], runs, patterns: [] });
+    expect(watches.map(({ run, root }) => [run, root])).toEqual([
+      ["llama", { index: 0, name: "model" }],
+      ["llama", { index: 1, name: "buffer" }],
+      ["llama", { index: 2, name: "model" }],
+    ]);
+    // By the only name, else by the order, else the first.
+    const found = (index: number, name: string) =>
+      watchFor(watches, { run: runName.parse("llama"), root: { index, name } })?.folder;
+    expect(found(0, "buffer")).toBe("/a/buffer");
+    expect(found(2, "model")).toBe("/b/model");
+    expect(found(1, "replay")).toBe("/a/buffer");
+    expect(found(7, "replay")).toBe("/a/model");
+  }
+  expect(readWatches({ folders: ["/a/model"], runs: ["llama"], patterns: [] })[0]).not.toHaveProperty("root");
 });
 
 describe("a look that the preparation of the run overtakes", () => {

@@ -1,7 +1,8 @@
 import { watch as watchFolder, type FSWatcher } from "node:fs";
-import { basename, resolve } from "node:path";
+import { basename, resolve, sep } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
+import { rootFor, type WatchedRoot } from "#protocol/checkpoint/place.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
 import type { Clock } from "../base/clock.ts";
 import { readGlob } from "../command-line/glob.ts";
@@ -27,6 +28,8 @@ export interface Watch {
   followsLinks?: boolean;
   /** Set when several nodes write the run together; the folder then holds the pieces of this node. */
   group?: GroupMember;
+  /** Which of several watched folders of the run it is; absent: the run has this one alone. */
+  root?: WatchedRoot;
 }
 
 export interface Watching {
@@ -113,15 +116,16 @@ export function readWatches(given: {
 }): Watch[] {
   const { folders, runs, followsLinks = false } = given;
   const takes = readPatterns(given.patterns);
-  if (runs.length > 0 && folders.length > 0 && runs.length !== folders.length) {
+  // One run for several folders: its checkpoints lie in all of them.
+  if (runs.length > 1 && folders.length > 0 && runs.length !== folders.length) {
     throw new Fault("BAD_INPUT", {
       op: "usage",
       subject: `--run ${runs.join(" --run ")}`,
-      detail: `there are ${folders.length} watched folders and ${runs.length} runs; name one run for each, in their order`,
+      detail: `there are ${folders.length} watched folders and ${runs.length} runs; name one run for all, or one for each, in their order`,
     });
   }
   const watches = folders.map((folder, at) => {
-    const run = runs[at];
+    const run = runs.length === 1 ? runs[0] : runs[at];
     const wished = run ?? basename(resolve(folder)).replaceAll(/[^A-Za-z0-9._-]/g, "-");
     const parsed = runName.safeParse(wished);
     if (!parsed.success) {
@@ -135,14 +139,38 @@ export function readWatches(given: {
     return { folder: resolve(folder), run: parsed.data, takes, ...(followsLinks && { followsLinks }) };
   });
   const twice = watches.find(({ run: name }, index) => watches.findIndex((other) => other.run === name) !== index);
-  if (twice !== undefined) {
+  if (twice !== undefined && runs.length === 0) {
     throw new Fault("BAD_INPUT", {
       op: "usage",
       subject: `--watch ${twice.folder}`,
-      detail: `two watched folders would both be the run ${twice.run}; name a run for each with --run, in their order`,
+      detail: `two watched folders would both be the run ${twice.run}; name a run for each with --run, in their order, or one run for all`,
     });
   }
-  return watches;
+  return withRoots(watches);
+}
+
+/** Numbers the folders of a run that has several. @throws Fault BAD_INPUT when one lies in another: both would capture it */
+function withRoots(watches: readonly Watch[]): Watch[] {
+  return watches.map((watch) => {
+    const ofRun = watches.filter(({ run }) => run === watch.run);
+    if (ofRun.length === 1) return watch;
+    const around = ofRun.find((one) => one !== watch && (watch.folder + sep).startsWith(one.folder + sep));
+    if (around !== undefined) {
+      const detail = `it lies in ${around.folder}, which is watched for ${watch.run} too: watch one of them`;
+      throw new Fault("BAD_INPUT", { op: "usage", subject: `--watch ${watch.folder}`, detail });
+    }
+    return { ...watch, root: { index: ofRun.indexOf(watch), name: basename(watch.folder) || "root" } };
+  });
+}
+
+/** Returns the watched folder of a run to which a checkpoint belongs; undefined: the run is not watched. */
+export function watchFor(
+  watches: readonly Watch[],
+  { run, root }: { run: RunName; root: WatchedRoot | undefined },
+): Watch | undefined {
+  const ofRun = watches.filter((one) => one.run === run);
+  const names = ofRun.map((one) => one.root?.name ?? "");
+  return ofRun[rootFor(names, root)];
 }
 
 /** Returns null when no pattern was given. @throws Fault BAD_INPUT */

@@ -107,7 +107,7 @@ export const COMMANDS = {
     operands: "files",
     usage: "tidemark inspect FILE|s3://bucket/key, or RUN[@STEP] [FILE] --to s3://BUCKET/PREFIX",
     says: "Show what is inside a checkpoint file without loading it: tensors, shapes, dtypes, parameters, metadata, loss curve.",
-    more: "Reads safetensors (and their index), GGUF, PyTorch (.pt, .ckpt, .bin), PyTorch DCP (.metadata), Orbax (_METADATA, with what lies beside it), numpy, and JSON such as trainer_state.json; of an object only the ranges that describe it, at most 16 MiB. Nothing in a file is ever executed: pickles are read, not unpickled. With --to it looks into a checkpoint of a bucket without fetching it, or into one file of it; without a step the newest; encrypted ones need --encrypt-key. Ends with 6 when a file is damaged.",
+    more: "Reads safetensors (and their index), GGUF, PyTorch (.pt, .ckpt, .bin), PyTorch DCP (.metadata), Orbax (_METADATA, with what lies beside it), numpy, and JSON such as trainer_state.json; of an object only the ranges that describe it, at most 16 MiB. Nothing in a file is ever executed: pickles are read, not unpickled. With --to it looks into a checkpoint of a bucket without fetching it, or into one file of it: its place in the watched folder, its lineage, and what is inside; without a step the newest; encrypted ones need --encrypt-key. Ends with 6 when a file is damaged.",
   },
   rm: {
     usage: "tidemark rm s3://bucket/key",

@@ -6,6 +6,8 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { restoreInput, type PreviewAnswer, type RestoreAnswer } from "#protocol/local-api/local.ts";
 import { rankOf, type RankOf } from "#protocol/wire/restoring.ts";
 import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
+import { shownPlace } from "#protocol/checkpoint/place.ts";
+import { placeWords, stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
@@ -21,7 +23,15 @@ import { readRunToRestore } from "../local-api/read-run-at-step.ts";
 type RestoreCommand = AgentCommand & { operands: readonly string[] };
 type RestoreInput = z.infer<typeof restoreInput>;
 
-const place = { run: z.string(), step: z.number(), path: z.string(), checkpointId: z.string() };
+const place = {
+  run: z.string(),
+  step: z.number(),
+  path: z.string(),
+  checkpointId: z.string(),
+  // Left out by a worker of an earlier version.
+  place: shownPlace.nullable().default(null),
+  kind: shownPlace.shape.kind.optional(),
+};
 const restored: z.ZodType<RestoreAnswer> = z.object({
   ...place,
   passedOver: z.number().nullable(),
@@ -77,9 +87,21 @@ export async function restoreRun(command: RestoreCommand): Promise<number> {
     answer.passedOver === null
       ? ""
       : ` Step ${formatCount(answer.passedOver)} is ${answer.passedOverWhy ?? "damaged"}.`;
-  const text = `Restored ${answer.run} step ${formatCount(answer.step)} to ${answer.path}.${instead}${foreignWords(answer.foreign)}`;
+  const text = `Restored ${whatOf(answer)} to ${answer.path}.${instead}${foreignWords(answer.foreign)}${shapeWords(answer)}`;
   terminal.result(text, { type: "restored", ...answer });
   return 0;
+}
+
+type Placed = Pick<RestoreAnswer, "run" | "step" | "path" | "place" | "kind">;
+
+const whatOf = ({ run, step, place: own }: Placed): string => `${run} ${stepWords(step, stepSourceOf(own))}`;
+
+/** Says as what it is written, and where it belongs: ` It is a file. Its own place is the file last.ckpt in the watched folder.` */
+function shapeWords({ path, place: own, kind }: Placed): string {
+  if (own == null || kind === undefined) return "";
+  const as = { folder: "", file: " It is a file.", files: " It is several files, the first of that name." }[kind];
+  if (path.endsWith(`/${own.path}`)) return as;
+  return `${as} Its own place is ${placeWords(own)}${own.root === undefined ? " in the watched folder" : ""}.`;
 }
 
 /** @throws Fault BAD_INPUT */
@@ -141,7 +163,8 @@ export function foreignWords(foreign: RestoreAnswer["foreign"]): string {
   return ` ${files} in it, written by ${visibleText(foreign.node)}: loading a pickle runs what is in it.`;
 }
 
-function previewText({ run, step, path, preview }: PreviewAnswer): string {
+function previewText(answer: PreviewAnswer): string {
+  const { path, preview } = answer;
   const number = (name: string) => (typeof preview[name] === "number" ? preview[name] : 0);
   const files = number("files");
   const tensors = number("tensors");
@@ -158,5 +181,5 @@ function previewText({ run, step, path, preview }: PreviewAnswer): string {
       : "";
   const room = typeof preview["freeBytes"] === "number" ? ` ${formatBytes(preview["freeBytes"])} are free.` : "";
   const verdict = preview["verdict"] === "ok" ? "" : ` It would be refused: ${String(preview["says"])}`;
-  return `Would restore ${run} step ${formatCount(step)} to ${path}: ${what}.${there}${room}${verdict}`;
+  return `Would restore ${whatOf(answer)} to ${path}: ${what}.${shapeWords(answer)}${there}${room}${verdict}`;
 }

@@ -1,4 +1,8 @@
 import { Fault } from "#protocol/faults/fault.ts";
+import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
+import { placeWords, stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
+import { branchWords } from "#protocol/history/passed-over.ts";
 import { FINDINGS, OWN_FOLDERS } from "#protocol/checkpoint/keys.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
@@ -38,10 +42,10 @@ export async function showRuns({ config, terminal, signal, operands }: Verb): Pr
   const [name, extra] = operands;
   if (extra !== undefined) throw usage(extra, "it takes one run: tidemark runs RUN --to s3://bucket/prefix");
   if (name !== undefined) {
-    const { run, steps, older, now } = await readSteps(config, { to, signal, name });
+    const { run, steps, older, epochs, now } = await readSteps(config, { to, signal, name });
     const more = older === 0 ? [] : [`and ${formatCount(older)} older`];
-    const lines = [...steps.map((one) => lineOfStep(one, now)), ...more];
-    terminal.result(lines.join("\n"), { type: "steps", run, steps, older });
+    const lines = [...steps.map((one) => lineOfStep(one, now)), ...more, ...epochs.flatMap(sentenceOfLine)];
+    terminal.result(lines.join("\n"), { type: "steps", run, steps, older, epochs });
     return 0;
   }
   const { runs, sentences } = await listRuns(config, { to, signal });
@@ -69,6 +73,15 @@ export async function listRuns(
   }
 }
 
+/** An epoch of a run, by its claim. `branch`: present when it is a new line of training. */
+interface ListedEpoch extends Pick<EpochClaim, "epoch" | "parent" | "claimedAt"> {
+  branch: LineBranch | null;
+  node: string;
+}
+
+const sentenceOfLine = ({ epoch, branch }: ListedEpoch): string[] =>
+  branch === null ? [] : [`epoch ${epoch} is a new line: ${branchWords(branch)}`];
+
 /** Most checkpoints that are listed: the manifest of each is read. */
 const MOST_STEPS = 500;
 
@@ -76,20 +89,31 @@ const MOST_STEPS = 500;
 async function readSteps(
   config: Config,
   { to, signal, name }: { to: string; signal: AbortSignal; name: string },
-): Promise<{ run: RunName; steps: ListedStep[]; older: number; now: number }> {
+): Promise<{ run: RunName; steps: ListedStep[]; older: number; epochs: ListedEpoch[]; now: number }> {
   const run = runName.safeParse(name);
   if (!run.success) throw usage(name, run.error.issues[0]?.message ?? "this is not the name of a run");
   const { bucket, prefix } = readTo(to);
   const opened = await openBucket(config, { bucket, prefix, signal, connections: LANES });
   try {
     const records = createRunRecords(opened.calls, prefix);
-    const choosing = choosingFrom(records, await records.read(run.data));
+    const record = await records.read(run.data);
+    const choosing = choosingFrom(records, record);
     const { steps, older } = await listSteps(choosing, MOST_STEPS);
     if (steps.length === 0) {
       const detail = `no checkpoint of it lies below s3://${bucket}/${prefix}`;
       throw new Fault("NOT_FOUND", { op: "runs", subject: name, detail });
     }
-    return { run: run.data, steps, older, now: opened.calls.now() };
+    const epochs = record.claims
+      .map(({ epoch, parent, branch = null, node, claimedAt }) => ({
+        epoch,
+        parent,
+        branch,
+        node: node.name,
+        claimedAt,
+      }))
+      .toReversed()
+      .slice(0, MOST_STEPS);
+    return { run: run.data, steps, older, epochs, now: opened.calls.now() };
   } finally {
     await opened.close();
   }
@@ -106,12 +130,13 @@ const STATE_WORDS: Readonly<Record<StepState, string>> = {
   unreadable: "not complete",
 };
 
-function lineOfStep({ step, epoch, state, why, sizeBytes, node, committedAt }: ListedStep, now: number): string {
+function lineOfStep({ step, epoch, state, why, sizeBytes, node, place, committedAt }: ListedStep, now: number): string {
   const size = sizeBytes === null ? "" : `, ${formatBytes(sizeBytes)}`;
   const by = node === null ? "" : `, by ${shownName(node)}`;
   const reason = why === null ? "" : `: ${shownName(why)}`;
   const age = formatDuration(Math.max(0, now - committedAt));
-  return `step ${formatCount(step)}${size}, ${age} ago${by}, epoch ${epoch}; ${STATE_WORDS[state]}${reason}`;
+  const where = place === null || state === "final" ? "" : `, ${placeWords(place)}`;
+  return `${stepWords(step, stepSourceOf(place))}${size}${where}, ${age} ago${by}, epoch ${epoch}; ${STATE_WORDS[state]}${reason}`;
 }
 
 async function readRuns({ calls }: OpenBucket, prefix: string): Promise<ShownRun[]> {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { filePath } from "#protocol/base/names.ts";
 import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
 import type { LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
 import { riskOf } from "#protocol/wire/risk.ts";
@@ -88,5 +89,15 @@ test("a step of which a node's piece is missing is named, and so is a doubtful o
   expect(said).toContain("llama step 20 is not whole yet: the piece of node 1 (gpu-2) is missing.");
   expect(said).toContain(
     "llama step 10 is kept as doubtful: a file is missing. `tidemark run --from 10` goes on from it all the same.",
+  );
+});
+
+test("a run says where its safe checkpoint lies, and a time of writing is told as one", () => {
+  const at = Date.UTC(2026, 10, 30, 12) / 1_000;
+  const safePlace = { path: filePath.parse("ckpt.pt"), kind: "file" as const, stepSource: "time" as const };
+  const quiet = { safeAt: NOW, localAt: NOW, folders: ["/w/run"], safePlace };
+  const time = { safeStep: at, localStep: at, isSafeByTime: true as const, isLocalByTime: true as const };
+  expect(wordsOf({ ...quiet, ...time })).toBe(
+    "llama: safe up to the state of 2026-11-30 12:00:00 UTC (the file ckpt.pt in /w/run); nothing waits; 0 s would be lost now.",
   );
 });

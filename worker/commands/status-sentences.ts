@@ -1,7 +1,9 @@
 import { doubtfulWords, openPiecesWords } from "#protocol/checkpoint/continue-words.ts";
 import type { FolderLine } from "#protocol/checkpoint/folder-lines.ts";
 import type { LocalAside, LocalRun, LocalStatus } from "#protocol/local-api/local.ts";
-import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { branchWords } from "#protocol/history/passed-over.ts";
+import { placeWords, stepWords } from "#protocol/checkpoint/step-words.ts";
+import { safeSourceOf } from "#protocol/wire/reports.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { describeHub } from "../hub-link/hub-address.ts";
 import { shownName } from "../command-line/verb.ts";
@@ -14,6 +16,9 @@ export function sentencesOf(status: LocalStatus): string[] {
   return [
     `${node} -> ${place}, ${rates}; ${hub.says ?? describeHub(hub)}.`,
     ...status.runs.map((run) => sentenceOfRun(run, status.at)),
+    ...status.runs.flatMap(({ run, branch, writerEpoch }) =>
+      branch == null ? [] : [`${shownName(run)}: epoch ${writerEpoch} is a new line: ${branchWords(branch)}.`],
+    ),
     ...status.runs.flatMap(({ run }) => lineSentences(run, status.lines ?? [])),
     ...(error === null ? [] : [error]),
     ...(status.doubtful ?? []).map(({ run, ...one }) => doubtfulWords(run, one)),
@@ -42,7 +47,12 @@ export const asideSentences = (aside: readonly LocalAside[]): string[] =>
 
 function sentenceOfRun(run: LocalRun, at: number): string {
   const { risk, sustain, etaMs } = run;
-  const safe = run.safeStep === null ? "nothing is safe yet" : `safe up to step ${formatCount(run.safeStep)}`;
+  // A worker of an earlier version does not say where.
+  const [folder, ...others] = run.folders ?? [];
+  const root = folder === undefined || others.length > 0 ? "" : ` in ${shownName(folder)}`;
+  const where = run.safePlace == null ? "" : ` (${placeWords(run.safePlace)}${root})`;
+  const safe =
+    run.safeStep === null ? "nothing is safe yet" : `safe up to ${stepWords(run.safeStep, safeSourceOf(run))}${where}`;
   const eta = etaMs === null ? "" : `, about ${formatDuration(etaMs)} left`;
   const oldest =
     risk.oldestUnsafeAt === null ? "" : `, the oldest for ${formatDuration(Math.max(0, at - risk.oldestUnsafeAt))}`;

@@ -2,6 +2,7 @@ import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { GroupMember } from "#protocol/checkpoint/pieces.ts";
+import type { ShownPlace } from "#protocol/checkpoint/place.ts";
 import type { Command } from "#protocol/wire/commands.ts";
 import type { Unreadable } from "#storage/answers/archived-fault.ts";
 import type { Hub } from "../hub-link/hub.ts";
@@ -63,4 +64,6 @@ export interface Origin {
   role: CheckpointRole | null;
   /** Other checkpoints that the framework compares with it. */
   siblings: readonly string[];
+  /** Where it lies in its watched folder. */
+  place: ShownPlace;
 }

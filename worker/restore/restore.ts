@@ -1,3 +1,4 @@
+import { placeOf, shownPlace } from "#protocol/checkpoint/place.ts";
 import type { Origin, RestoreCommand, RestoreJob } from "./restore-job.ts";
 import { access, constants } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -48,6 +49,7 @@ function originOf(whole: StoredManifest, { files, tensors }: RestoreCommand): Or
     pickles: tensors == null ? wanted.filter(({ path }) => mayBePickle(path)).length : 0,
     role: roleOf(whole),
     siblings: isAdopted(whole) ? [] : (whole.place?.siblings ?? []),
+    place: shownPlace.parse(placeOf(whole, isAdopted(whole) ? null : whole.place)),
   };
 }
 

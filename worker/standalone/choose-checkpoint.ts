@@ -5,7 +5,7 @@ import type { DoubtfulPoint, RestorePoint } from "#protocol/checkpoint/continue-
 import { isFault } from "#protocol/faults/fault.ts";
 import type { FoundCheckpoint } from "#protocol/wire/hello.ts";
 import type { RunName } from "#protocol/base/names.ts";
-import { nameOfPlace, shownPlace } from "#protocol/checkpoint/place.ts";
+import { nameOfPlace, placeOf, shownPlace, type ShownPlace } from "#protocol/checkpoint/place.ts";
 import { abandonedIn, type ListedCheckpoint, type RunRecord, type RunRecords } from "./run-record.ts";
 
 /** Which checkpoint of a run is meant. The rules are those of a hub: `server/core/runs/newest.ts`. */
@@ -192,11 +192,11 @@ export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Pr
     const own = await firstOf(
       records,
       record.checkpoints,
-      (manifest) => isResumable(manifest) && nameOfPlace(placeOf(manifest)?.path ?? "") === name,
+      (manifest) => isResumable(manifest) && nameOfPlace(placeIn(manifest)?.path ?? "") === name,
     );
     if (own !== null || step === undefined) return own;
     const ofStep = record.checkpoints.filter((one) => one.step === Number(step));
-    return firstOf(records, ofStep, (manifest) => isResumable(manifest) && placeOf(manifest) === null);
+    return firstOf(records, ofStep, (manifest) => isResumable(manifest) && placeIn(manifest) === null);
   }
   if (before !== undefined) {
     const of = await newestOfStep(choosing, before);
@@ -218,12 +218,15 @@ export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Pr
   return (await newestOfStep(choosing, step)) ?? firstOf(records, inTrash, () => true);
 }
 
-const placeOf = (manifest: StoredManifest) =>
+/** Returns where a restore puts a checkpoint below its watched folder, by what its manifest shows. */
+export const placeOfStored = (manifest: StoredManifest): ShownPlace => placeOf(manifest, placeIn(manifest));
+
+const placeIn = (manifest: StoredManifest) =>
   isAdopted(manifest) || manifest.place === undefined ? null : shownPlace.parse(manifest.place);
 
 /** Returns a checkpoint as a node is told of it. */
 export function foundOf(run: RunName, { listed, manifest }: Chosen): FoundCheckpoint {
-  const place = placeOf(manifest);
+  const place = placeIn(manifest);
   return {
     checkpointId: listed.checkpointId,
     run,

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { filePath, nodeName } from "#protocol/base/names.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
@@ -18,8 +19,8 @@ function startNode(bucket: ReturnType<typeof createBucket>, name: string, isCond
     record: await records.read(RUN),
     damaged,
   });
-  const claim = async (wish: { from?: number | "beginning"; isLine?: true } = {}) =>
-    claimRun(claims, { run: RUN, from: wish.from, isLine: wish.isLine, read: () => choose() });
+  const claim = async (wish: { from?: number | "beginning"; isLine?: true; branch?: LineBranch } = {}) =>
+    claimRun(claims, { run: RUN, from: wish.from, isLine: wish.isLine, branch: wish.branch, read: () => choose() });
   return { claims, claim, choose };
 }
 
@@ -256,4 +257,16 @@ test("what was committed while another node waited is gone on from", async () =>
   };
   await one.claims.giveBack();
   expect(await two.claim()).toMatchObject({ epoch: 2, parent: { epoch: 1, step: 20 } });
+});
+
+test("a new line says where it branches off, to its node and to whoever reads the bucket", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  await one.claim();
+  storeCheckpoint(bucket, { epoch: 1, step: 200 });
+  const branch: LineBranch = { from: { epoch: 1, step: 200 }, after: { epoch: 1, step: 200 }, step: 50 };
+  expect(await one.claim({ isLine: true, branch })).toMatchObject({ epoch: 2, parent: null, branch });
+  expect(await one.claim()).toMatchObject({ epoch: 2, branch });
+  const { claims } = await createRunRecords(bucket.calls, PREFIX).read(RUN);
+  expect(claims.map((claim) => claim.branch)).toEqual([undefined, branch]);
 });

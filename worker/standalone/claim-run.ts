@@ -1,4 +1,5 @@
 import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
@@ -89,6 +90,8 @@ interface Wish {
   run: RunName;
   from: ClaimFrom | undefined;
   isLine: true | undefined;
+  /** With `isLine`: where the line branches off. */
+  branch: LineBranch | undefined;
   /** Reads what the bucket says of the run now. */
   read(): Promise<Choosing>;
 }
@@ -173,25 +176,25 @@ interface Decided {
 }
 
 async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promise<Decided> {
-  const { from, isLine } = wish;
+  const { from, isLine, branch } = wish;
   const { claims: known, highestEpoch } = choosing.record;
   const last = known.at(-1) ?? null;
   const newest = await newestOf(choosing);
-  const open = async (start: Chosen | null, isChosen: boolean) =>
-    openEpoch(claims, { run: wish.run, epoch: highestEpoch + 1, start, isChosen });
-  if (isLine === true) return { claim: await open(null, false), newest, said: {} };
+  const open = async (start: Chosen | null, about: Pick<EpochClaim, "isChosen" | "branch">) =>
+    openEpoch(claims, { run: wish.run, epoch: highestEpoch + 1, start, about });
+  if (isLine === true) return { claim: await open(null, branch === undefined ? {} : { branch }), newest, said: {} };
   if (from !== undefined) {
     const startedAt = known.findLast(({ isChosen }) => isChosen === true);
     const before = startedAt === undefined ? undefined : (startedAt.parent?.step ?? "beginning");
     if (before !== from) {
       const start = from === "beginning" ? null : await requireStep(wish.run, choosing, from);
-      return { claim: await open(start, true), newest: start, said: { from: { isNew: true } } };
+      return { claim: await open(start, { isChosen: true }), newest: start, said: { from: { isNew: true } } };
     }
   }
   const said = from === undefined ? {} : { from: { isNew: false } };
   const isOwn = last !== null && last.node.id === claims.parts.node.id && last.groupOf === undefined;
   if (isOwn && last.epoch >= highestEpoch) return { claim: last, newest, said };
-  return { claim: await open(newest, false), newest, said };
+  return { claim: await open(newest, {}), newest, said };
 }
 
 /** @throws Fault NOT_FOUND */
@@ -206,9 +209,9 @@ async function requireStep(run: RunName, choosing: Choosing, step: number): Prom
 
 async function openEpoch(
   { parts }: RunClaims,
-  at: { run: RunName; epoch: number; start: Chosen | null; isChosen: boolean },
+  at: { run: RunName; epoch: number; start: Chosen | null; about: Pick<EpochClaim, "isChosen" | "branch"> },
 ): Promise<EpochClaim | null> {
-  const { run, epoch, start, isChosen } = at;
+  const { run, epoch, start, about } = at;
   const claim: EpochClaim = {
     format: "tidemark.epoch",
     version: 1,
@@ -217,7 +220,7 @@ async function openEpoch(
     parent: parentOf(start),
     node: parts.node,
     claimedAt: Math.round(parts.calls.now()),
-    ...(isChosen && { isChosen: true }),
+    ...about,
   };
   return (await writeClaim(parts, claim)) ? claim : null;
 }
@@ -234,6 +237,7 @@ async function answerOf(
     parent: claim.parent,
     newest: newest === null ? null : foundOf(run, newest),
     ...(claim.isChosen === true && { isChosen: true }),
+    ...(claim.branch !== undefined && { branch: claim.branch }),
     ...(doubtful !== null && { doubtful: { step: doubtful.listed.step, why } }),
   };
 }

@@ -1,4 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
+import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
+import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { nodeName } from "#protocol/base/names.ts";
 import type { KeepRecord } from "#protocol/retention/keeping.ts";
@@ -32,6 +34,15 @@ function partsOf(rules: string, changes: Partial<KeepParts> = {}): KeepParts {
     ...changes,
   };
 }
+const storeClaim = (
+  { objects }: ReturnType<typeof createBucket>,
+  about: Pick<EpochClaim, "epoch" | "branch" | "isChosen"> & { parent?: EpochClaim["parent"] },
+) => {
+  const node = { id: "node-of-one", name: "one" };
+  const claim = { format: "tidemark.epoch", version: 1, run: RUN, parent: null, node, claimedAt: 1, ...about };
+  const key = epochClaimKey(PREFIX, { run: RUN, epoch: about.epoch });
+  objects.set(key, { text: JSON.stringify(claim), etag: '"c"', modifiedAtMs: 1 });
+};
 const store = (...steps: number[]): string[] => steps.map((step) => storeCheckpoint(bucket, { epoch: 1, step }));
 const read = () => createRunRecords(bucket.calls, PREFIX).read(RUN);
 const stepsLeft = async () => (await read()).checkpoints.map(({ step }) => step);
@@ -142,6 +153,32 @@ describe("keepRun", () => {
     };
     expect(await keepRun(partsOf("last=1", { assertWriter }), RUN)).toMatchObject({ deleted: [2] });
     expect(await stepsLeft()).toEqual([3, 1]);
+  });
+
+  it("removes nothing of a restored line that its program passed over, until the new line passes its step or a person chose", async () => {
+    store(100, 200, 300);
+    const parts = partsOf("last=1");
+    const branch = { from: { epoch: 1, step: 300 }, after: { epoch: 1, step: 300 }, step: 50 };
+    storeClaim(bucket, { epoch: 2, branch });
+    for (const step of [50, 100]) storeCheckpoint(bucket, { epoch: 2, step });
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [50] });
+    expect(await stepsLeft()).toEqual([100, 300, 200, 100]);
+    storeCheckpoint(bucket, { epoch: 2, step: 300 });
+    // The newest before training began anew stays in any case.
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [100, 200, 100] });
+    expect(await stepsLeft()).toEqual([300, 300]);
+  });
+
+  it("keeps what it moved to the trash of a restored line that its program passed over since", async () => {
+    store(100, 200);
+    const parts = partsOf("last=1");
+    expect(await keepRun(parts, RUN)).toMatchObject({ trashed: [100] });
+    bucket.clock.now += DAY_MS;
+    const branch = { from: { epoch: 1, step: 200 }, after: { epoch: 1, step: 200 }, step: 50 };
+    storeClaim(bucket, { epoch: 2, branch });
+    expect(await keepRun(parts, RUN)).toMatchObject({ deleted: [] });
+    storeClaim(bucket, { epoch: 3, isChosen: true, parent: { epoch: 1, step: 200 } });
+    expect(await keepRun(parts, RUN)).toMatchObject({ deleted: [100] });
   });
 
   it("leaves alone what a hub moved to the trash", async () => {

@@ -8,6 +8,9 @@ import { decideKeeping, type KeepCandidate, type KeepHistory } from "#protocol/r
 import type { KeepPolicy, KeepRecord } from "#protocol/retention/keeping.ts";
 import { AUTHOR, deleteCheckpoint, finishDeletions, isDue, type DeletionParts } from "./delete-checkpoint.ts";
 import type { ListedCheckpoint, RunRecord } from "./run-record.ts";
+import { isUpTo, passedOverBy, stillPassedOver, type PassedOver } from "#protocol/history/passed-over.ts";
+import type { StepSource } from "#protocol/checkpoint/place.ts";
+import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 
 /**
  * Applies the rules of `--keep` to a run, in two steps as a hub does. A checkpoint that no rule keeps is moved to the trash by a
@@ -24,10 +27,13 @@ export interface KeepParts extends DeletionParts {
 }
 
 /** Null for a checkpoint that no rule removes: an external one, a final model, one without a readable manifest. */
-type ManifestFacts = Pick<KeepCandidate, "capturedAt" | "sizeBytes" | "metrics"> & {
+type ManifestFacts = Pick<Candidate, "capturedAt" | "sizeBytes" | "metrics" | "source" | "root"> & {
   isDoubtful: boolean;
   isJoined: boolean;
 };
+
+/** `source`: origin of its step, as far as the manifest says it. */
+type Candidate = KeepCandidate & { source: StepSource | undefined };
 
 export interface KeptRun {
   /** Steps moved to the trash, newest first, and their bytes. */
@@ -43,9 +49,18 @@ const LANES = 8;
 
 function factsOf(manifest: StoredManifest): ManifestFacts | null {
   if (isAdopted(manifest) || manifest.role !== undefined) return null;
-  const { capturedAt, sizeBytes, metrics, doubt, piece, joined } = manifest;
+  const { capturedAt, sizeBytes, metrics, doubt, piece, joined, place } = manifest;
   const isDoubtful = doubt !== undefined;
-  return { capturedAt, sizeBytes, metrics, isDoubtful, isJoined: piece !== undefined || joined !== undefined };
+  const source = stepSourceOf(place);
+  return {
+    capturedAt,
+    sizeBytes,
+    metrics,
+    source,
+    root: place?.root?.index,
+    isDoubtful,
+    isJoined: piece !== undefined || joined !== undefined,
+  };
 }
 
 async function readFacts({ records, facts }: KeepParts, listed: readonly ListedCheckpoint[]): Promise<void> {
@@ -63,8 +78,12 @@ async function readFacts({ records, facts }: KeepParts, listed: readonly ListedC
   );
 }
 
-function historyOf({ facts, damaged }: KeepParts, record: RunRecord, restoring: ReadonlySet<string>): KeepHistory {
-  const checkpoints = record.checkpoints.flatMap((one): KeepCandidate[] => {
+function historyOf(
+  { facts, damaged }: KeepParts,
+  record: RunRecord,
+  restoring: ReadonlySet<string>,
+): KeepHistory & { checkpoints: readonly Candidate[] } {
+  const checkpoints = record.checkpoints.flatMap((one): Candidate[] => {
     const known = facts.get(one.key);
     if (known == null) return [];
     const { isDoubtful, isJoined, ...shown } = known;
@@ -91,7 +110,24 @@ function historyOf({ facts, damaged }: KeepParts, record: RunRecord, restoring: 
     checkpoints,
     parents: record.claims.flatMap(({ parent }) => (parent === null ? [] : [parent])),
     fresh: record.claims.flatMap(({ epoch, parent }) => (parent === null ? [epoch] : [])),
+    passedOver: passedOverIn(record, checkpoints).map(({ given }) => given),
   };
+}
+
+/**
+ * Returns the restored checkpoints that programs did not go on from, by the claims of new lines: until a later checkpoint has
+ * reached the step, or a person has chosen a start (`--from`).
+ */
+function passedOverIn({ claims }: Pick<RunRecord, "claims">, checkpoints: readonly Candidate[]): PassedOver[] {
+  const chosen = claims.findLast(({ isChosen }) => isChosen === true)?.epoch ?? 0;
+  const all = claims.flatMap(({ branch, claimedAt }) => passedOverBy(branch, claimedAt) ?? []);
+  const reached = checkpoints
+    .filter((one) => !one.isDamaged && !isTimeStep({ step: one.step, at: one.capturedAt, source: one.source }))
+    .map(({ writerEpoch: epoch, step, capturedAt: at }) => ({ epoch, step, at }));
+  return stillPassedOver(
+    all.filter(({ epoch }) => epoch >= chosen),
+    reached,
+  );
 }
 
 /** Moves to the trash what no rule keeps, and deletes what has been there for long enough. @throws Fault EPOCH_OVER, those of the store */
@@ -109,7 +145,9 @@ export async function keepRun(parts: KeepParts, run: RunName): Promise<KeptRun> 
   const going = decided.filter(({ fate }) => fate === "goes");
   if (going.length > 0) await parts.assertWriter();
   for (const { id: checkpointId } of going) await moveToTrash(parts, run, checkpointId);
-  for (const one of record.trashed.filter(({ checkpointId }) => isDue(parts, record, checkpointId))) {
+  const over = passedOverIn(record, history.checkpoints);
+  const due = record.trashed.filter(({ checkpointId }) => isDue(parts, record, checkpointId));
+  for (const one of due.filter(({ writerEpoch }) => !isUpTo(over, writerEpoch))) {
     await parts.assertWriter();
     // Somebody may have pinned it, brought it back or gone on from it meanwhile.
     const now = await parts.records.read(run);

@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
+import { filePath } from "#protocol/base/names.ts";
+import { placeWords } from "#protocol/checkpoint/step-words.ts";
 import { createBucket, PREFIX, RUN, storeCheckpoint, storeRecord } from "../testing/memory-bucket.ts";
 import { choosingFrom } from "./choose-checkpoint.ts";
 import { listSteps } from "./list-steps.ts";
@@ -58,4 +60,15 @@ test("an archived manifest is told for its own checkpoint, and the others are li
     [20, "unreadable", "its manifest is archived: restore it first where it is stored"],
     [10, "complete", null],
   ]);
+});
+
+test("each says its place and where its step comes from; a checkpoint of an older worker has the place that a restore gives it", async () => {
+  const bucket = createBucket();
+  const path = filePath.parse("lightning_logs/version_1/checkpoints/last.ckpt");
+  const place = { path, kind: "file", stepSource: "inside", root: { index: 1, name: "logs" } } as const;
+  storeCheckpoint(bucket, { epoch: 1, step: 20, place: { ...place, siblings: ["a.ckpt"] } });
+  storeCheckpoint(bucket, { epoch: 1, step: 10 });
+  const { steps } = await listed(bucket);
+  expect(steps.map((one) => one.place)).toEqual([place, { path: "checkpoint-10", kind: "folder" }]);
+  expect(placeWords(place)).toBe("the file lightning_logs/version_1/checkpoints/last.ckpt in logs");
 });

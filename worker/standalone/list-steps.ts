@@ -1,7 +1,9 @@
 import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
+import { isSealed } from "#storage/encryption/open-manifest.ts";
 import { isArchivedCode, isFault } from "#protocol/faults/fault.ts";
-import { newestOf, type Choosing } from "./choose-checkpoint.ts";
+import type { ShownPlace } from "#protocol/checkpoint/place.ts";
+import { newestOf, placeOfStored, type Choosing } from "./choose-checkpoint.ts";
 import { abandonedIn, type ListedCheckpoint } from "./run-record.ts";
 
 /**
@@ -28,6 +30,8 @@ export interface ListedStep {
   /** Null where the manifest cannot be read. */
   sizeBytes: number | null;
   node: string | null;
+  /** Where it lies in its watched folder, as a restore puts it back; null where its manifest hides or does not say it. */
+  place: ShownPlace | null;
   /** Epoch ms by the store's clock. */
   committedAt: number;
 }
@@ -53,7 +57,8 @@ export async function listSteps(choosing: Choosing, most: number): Promise<{ ste
     });
     const manifest = typeof read === "string" ? null : read;
     const node = manifest === null || isAdopted(manifest) ? null : manifest.node.name;
-    steps[at] = { step, epoch, state, why, sizeBytes: manifest?.sizeBytes ?? null, node, committedAt };
+    const place = manifest === null || isHidden(manifest) ? null : placeOfStored(manifest);
+    steps[at] = { step, epoch, state, why, sizeBytes: manifest?.sizeBytes ?? null, node, place, committedAt };
   });
   return { steps, older: Math.max(0, all.length - most) };
 }
@@ -67,6 +72,9 @@ async function newestOrNull(choosing: Choosing): Promise<string | null> {
     throw error;
   }
 }
+
+/** Returns whether only the key of a checkpoint shows names, and so its place. */
+const isHidden = (manifest: StoredManifest): boolean => isSealed(manifest) && manifest.transform.hideNames;
 
 /** Returns the manifest, or why it cannot be read. */
 async function readOrWhy({ records }: Choosing, one: ListedCheckpoint): Promise<StoredManifest | string> {

@@ -140,7 +140,13 @@ function writingCalls(parts: StandaloneParts) {
         }),
     },
     claimEpoch: {
-      mutate: async ({ run, from, isLine, group }: Parameters<HubClient["node"]["claimEpoch"]["mutate"]>[0]) => {
+      mutate: async ({
+        run,
+        from,
+        isLine,
+        branch,
+        group,
+      }: Parameters<HubClient["node"]["claimEpoch"]["mutate"]>[0]) => {
         if (group !== undefined) {
           const detail = "several nodes that write one run together need a hub, which joins their pieces";
           throw new Fault("BAD_INPUT", { op: "claimEpoch", subject: run, detail });
@@ -152,7 +158,7 @@ function writingCalls(parts: StandaloneParts) {
           await assertDecrypts(parts, choosing, { isFresh: from !== undefined || isLine === true });
           return choosing;
         };
-        const wish = { run: name, from, isLine, read: readWritable };
+        const wish = { run: name, from, isLine, branch, read: readWritable };
         const claimed = await claimRun(claims, wish);
         parts.otherWriters.look();
         parts.uploadAborter.claimed(name, claimed.epoch);

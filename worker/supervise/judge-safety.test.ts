@@ -124,6 +124,7 @@ function saved(knows: (path: string) => boolean = () => true) {
     leftInPlace: new Map(),
     leftOut: new Set(),
     refused: new Map(),
+    runs: new Map(),
     beginnings: new Map(),
     storeSessions: {},
     reporter: { refused: () => undefined, passedOver: () => undefined, captured: () => undefined },

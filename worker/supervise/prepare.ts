@@ -1,7 +1,9 @@
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { randomUUID } from "node:crypto";
 import { basename, dirname, join } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer } from "#protocol/wire/hello.ts";
+import type { StepSource } from "#protocol/checkpoint/place.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { captureNow } from "../agent/agent-capture.ts";
@@ -12,7 +14,7 @@ import { findPlace, type FoundPlace } from "../agent/find-place.ts";
 import { restoreNewest } from "../agent/restore-newest.ts";
 import { findCandidates } from "../capture/detection/walk-watched.ts";
 import { lookAt } from "../capture/detection/look.ts";
-import type { Watch } from "../capture/watch.ts";
+import { watchFor, type Watch } from "../capture/watch.ts";
 import { nextPlace } from "../capture/detection/writes-elsewhere.ts";
 import { reportLoss } from "../agent/report-loss.ts";
 import { storedOf } from "../restore/confirm-stored.ts";
@@ -43,14 +45,19 @@ export async function prepareRuns(
   { startFrom, wish }: { startFrom: StartFrom; wish: RestoreWish },
 ): Promise<ResumePoint[]> {
   const points: ResumePoint[] = [];
-  for (const watch of agent.options.watches) {
-    const point = await prepareRun(agent, watch, startFrom);
-    // Checked at the first start too: some frameworks write to a new folder if this one exists, even if it is empty.
-    const elsewhere = await nextPlace(watch.folder);
-    if (elsewhere !== null) agent.reporter.writesElsewhere({ run: watch.run, folder: watch.folder, ...elsewhere });
-    if (point === null) continue;
-    points.push(point);
-    await restoreOthers(agent, { run: watch.run, folder: watch.folder, point }, wish);
+  for (const roots of Map.groupBy(agent.options.watches, ({ run }) => run).values()) {
+    const prepared = await prepareRun(agent, roots, startFrom);
+    for (const { run, folder } of roots) {
+      // Checked at the first start too: some frameworks write to a new folder if this one exists, even if it is empty.
+      const elsewhere = await nextPlace(folder);
+      if (elsewhere !== null) agent.reporter.writesElsewhere({ run, folder, ...elsewhere });
+    }
+    for (const { watch, point } of prepared) {
+      const { path, step, siblings } = point;
+      const one = { run: watch.run, path, step, ...(siblings !== undefined && { siblings }) };
+      points.push(one);
+      await restoreOthers(agent, { run: watch.run, folder: watch.folder, point: one }, wish);
+    }
   }
   return points;
 }
@@ -67,9 +74,10 @@ async function removeInTime(agent: Agent, folder: string): Promise<void> {
   if (first === "late") removal.catch(agent.reporter.waitingFor);
 }
 
-async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Promise<ResumePoint | null> {
+/** Prepares all watched folders of one run. Returns the points to resume from: the main one first, at most one per folder. */
+async function prepareRun(agent: Agent, roots: readonly Watch[], startFrom: StartFrom): Promise<Prepared[]> {
   const { ledger, reporter, epochsBefore, prepared, watchedSince } = agent;
-  const { run, folder } = watch;
+  const [{ run }] = roots as [Watch];
   // If only the program is restarted, checkpoints written since this worker started belong to the current epoch too.
   const isAgain = prepared.has(run);
   const chosen: StartFrom = isAgain ? { kind: "newest" } : startFrom;
@@ -77,66 +85,109 @@ async function prepareRun(agent: Agent, watch: Watch, startFrom: StartFrom): Pro
   const start = randomUUID();
   for (let tries = 0; ; tries++) {
     const { claim, isOld } = await claimPatiently(agent, { run, start, isAgain, chosen });
-    const { newest } = claim;
-    const isSameEpoch = epochsBefore.get(run) === claim.epoch || isAgain;
-    const isFirstStart = epochsBefore.get(run) === null && !isAgain;
     const since = watchedSince.get(run) ?? 0;
-    const local = await readLocalCheckpoints(watch, {
-      knows: ledger.knows,
-      isRestored: ledger.isRestored,
-      isUnfinished: ledger.isUnfinished,
-      watchedSince: since,
-    });
-    if (!isAgain) for (const { path, fingerprint } of local) agent.laidBefore.set(path, fingerprint);
-    const {
-      from,
-      setAside: unwanted,
-      left,
-      outdated,
-    } = chooseResume({
-      newest,
-      isSameEpoch,
-      isFirstStart,
+    const about = {
+      isSameEpoch: epochsBefore.get(run) === claim.epoch || isAgain,
+      isFirstStart: epochsBefore.get(run) === null && !isAgain,
       since: Math.max(since, safeBefore?.at ?? 0),
       parentStep: claim.parent?.step ?? null,
       wish: resumeWishOf(chosen, claim, ledger.chosenEpoch(run)),
+    };
+    const plans: Plan[] = [];
+    for (const watch of roots) {
+      const { knows, isRestored, isUnfinished } = ledger;
+      const evidence = { knows, isRestored, isUnfinished, watchedSince: since };
+      const local = await readLocalCheckpoints(watch, evidence);
+      if (!isAgain) for (const { path, fingerprint } of local) agent.laidBefore.set(path, fingerprint);
       // In a group each node has only a piece, so all nodes resume from a joined checkpoint.
-      local: watch.group === undefined ? local : local.map((one) => asPiece(one, ledger.isRestored(one.path))),
-    });
+      const seen = watch.group === undefined ? local : local.map((one) => asPiece(one, ledger.isRestored(one.path)));
+      const newest = isOld ? claim.newest : await newestIn(agent, watch, claim);
+      plans.push({ watch, local, ...chooseResume({ ...about, newest, local: seen }) });
+    }
     // Only the hub knows what to fetch, so an old claim is not enough.
-    if (isOld && from.kind !== "local") {
+    if (isOld && plans.some(({ from }) => from.kind !== "local")) {
       await systemClock.sleep(200 + jitter(systemClock, tries), agent.signal);
       continue;
     }
-    // Without an answer of the hub it is unknown which copies are complete in the bucket.
-    if (!isOld) await removeInTime(agent, folder);
-    for (const one of unwanted) {
-      const how = { isTorn: one.state === "torn" };
-      const names = movedWith(one, from.kind) ?? [basename(one.path)];
-      for (const path of names.map((name) => join(dirname(one.path), name)))
-        reporter.setAside({ path, state: one.state, place: await setAside(path, how) });
-    }
+    for (const plan of plans) await clearFolder(agent, plan, { isOld });
     if (claim.isChosen === true && ledger.chosenEpoch(run) !== claim.epoch) await beginLine(agent, claim, run);
-    for (const { path, fingerprint } of [...left, ...outdated]) agent.leftInPlace.set(path, fingerprint);
-    if (left.length > 0) reporter.leftInPlace({ run, folder, names: left.map(({ path }) => basename(path)) });
-    if (outdated.length > 0) {
-      const step = claim.parent?.step ?? 0;
-      reporter.outdated({ run, folder, step, names: outdated.map(({ path }) => basename(path)) });
-    }
+    for (const plan of plans) leaveOthers(agent, plan, claim);
     prepared.add(run);
-    const point = await reach(agent, { watch, from, isChosen: chosen.kind === "step" });
-    if (point !== null && unwanted.length > 0) await pointTo(agent, { watch, path: point.path, start });
+    const points: Prepared[] = [];
+    for (const { watch, from, setAside: unwanted } of plans) {
+      const point = await reach(agent, { watch, from, isChosen: chosen.kind === "step" });
+      if (point === null) continue;
+      if (unwanted.length > 0) await pointTo(agent, { watch, path: point.path, start });
+      points.push({ watch, point });
+    }
+    const main = points.reduce<Prepared | null>(
+      (best, one) => (best === null || one.point.step > best.point.step ? one : best),
+      null,
+    );
+    const point = main?.point ?? null;
     // A failure to record lost work, as on a full disk, must not prevent training.
     await reportLoss(agent, { run, claim, from: point }).catch(reporter.waitingFor);
     renewRecord(agent, run);
-    noteBeginning(agent, { run, epoch: claim.epoch, point, local });
+    const local = plans.find(({ watch }) => watch === main?.watch)?.local ?? [];
+    noteBeginning(agent, { claim, main, run, local });
     if (claim.doubtful !== undefined && point?.step !== claim.doubtful.step)
       reporter.doubtfulLater({ run, ...claim.doubtful });
-    reporter.resuming({ run, step: point?.step ?? null, path: point?.path ?? null });
-    if (point === null) return null;
-    const { path, step, siblings } = point;
-    return { run, path, step, ...(siblings !== undefined && { siblings }) };
+    if (point === null) reporter.resuming({ run, step: null, source: undefined, path: null });
+    for (const one of points) reporter.resuming({ run, ...one.point });
+    return main === null ? [] : [main, ...points.filter((one) => one !== main)];
   }
+}
+
+/** What is done with one watched folder. */
+interface Plan extends Resume {
+  watch: Watch;
+  local: readonly LocalCheckpoint[];
+}
+
+/** A watched folder and the checkpoint in it from which the program resumes. */
+interface Prepared {
+  watch: Watch;
+  point: Reached;
+}
+
+/** Moves away what the program must not resume from. @throws Fault READ_FAILED, WRITE_FAILED, CANCELLED */
+async function clearFolder(agent: Agent, plan: Plan, { isOld }: { isOld: boolean }): Promise<void> {
+  const { watch, from, setAside: unwanted } = plan;
+  // Without an answer of the hub it is unknown which copies are complete in the bucket.
+  if (!isOld) await removeInTime(agent, watch.folder);
+  for (const one of unwanted) {
+    const how = { isTorn: one.state === "torn" };
+    const names = movedWith(one, from.kind) ?? [basename(one.path)];
+    for (const path of names.map((name) => join(dirname(one.path), name)))
+      agent.reporter.setAside({ path, state: one.state, place: await setAside(path, how) });
+  }
+}
+
+/** Remembers and reports the checkpoints that stay and are not captured. */
+function leaveOthers(agent: Agent, { watch, left, outdated }: Plan, claim: ClaimAnswer): void {
+  const { run, folder } = watch;
+  for (const { path, fingerprint } of [...left, ...outdated]) agent.leftInPlace.set(path, fingerprint);
+  if (left.length > 0) agent.reporter.leftInPlace({ run, folder, names: left.map(({ path }) => basename(path)) });
+  if (outdated.length === 0) return;
+  const step = claim.parent?.step ?? 0;
+  agent.reporter.outdated({ run, folder, step, names: outdated.map(({ path }) => basename(path)) });
+}
+
+/**
+ * Returns the newest complete checkpoint of a watched folder. When a run has several folders, all but one of them hold an
+ * earlier one than the newest of the run. Faults: those of the hub.
+ */
+async function newestIn(agent: Agent, watch: Watch, { newest }: ClaimAnswer): Promise<ClaimAnswer["newest"]> {
+  if (watch.root === undefined || newest === null) return newest;
+  const { hub, options, session } = agent;
+  const { run } = watch;
+  const isIn = async (one: FoundPlace) =>
+    watchFor(options.watches, { run, root: (await findPlace(agent, one)).root }) === watch;
+  if (await isIn(newest)) return newest;
+  if (session.knows("kept") !== true) return null;
+  const kept = await hub.ask("listKept", (client, limit) => client.node.listKept.query({ run }, { signal: limit }));
+  for (const one of kept) if (await isIn(one)) return one;
+  return null;
 }
 
 /** Marks a local checkpoint of a group as doubtful, because it is only a piece, unless the whole was restored here. */
@@ -165,15 +216,24 @@ async function beginLine({ ledger, runs }: Agent, claim: ClaimAnswer, run: RunNa
       at: newest.capturedAt,
       sizeBytes: 0,
       epoch: newest.writerEpoch,
+      source: stepSourceOf(newest.place),
+      place: newest.place,
     });
   await ledger.noteChosen(run, epoch);
 }
 
-/** Puts the checkpoint in place; null: the beginning. `at`: time of writing (epoch ms). @throws Faults of a restore */
+/** Checkpoint that is in place. `at`: time of writing (epoch ms). */
+type Reached = Omit<ResumePoint, "run"> & {
+  at: number;
+  source: StepSource | undefined;
+  writerEpoch?: number | undefined;
+};
+
+/** Puts the checkpoint in place; null: the beginning. @throws Faults of a restore */
 async function reach(
   agent: Agent,
   { watch, from, isChosen }: { watch: Watch; from: Resume["from"]; isChosen: boolean },
-): Promise<(Omit<ResumePoint, "run"> & { at: number }) | null> {
+): Promise<Reached | null> {
   const { run, folder } = watch;
   switch (from.kind) {
     case "start":
@@ -185,7 +245,15 @@ async function reach(
       const pathOf = async (one: FoundPlace) => join(folder, (await findPlace(agent, one)).path);
       const mayFallBack = isChosen ? "if-damaged" : true;
       const found = await restoreNewest(agent, { run, found: from, pathOf, mayFallBack });
-      return { ...found, at: found.capturedAt, siblings: found.origin?.siblings ?? [] };
+      const { origin } = found;
+      const source = stepSourceOf(origin?.place) ?? from.source;
+      return {
+        ...found,
+        at: found.capturedAt,
+        source,
+        writerEpoch: origin?.writerEpoch,
+        siblings: origin?.siblings ?? [],
+      };
     }
   }
 }
@@ -200,7 +268,7 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
     );
     const look = candidate === undefined ? null : await lookAt(candidate);
     if (candidate === undefined || look === null || ledger.knows(path, look.fingerprint)) return;
-    await captureNow(agent, { candidate, look, run: watch.run, root: watch.folder });
+    await captureNow(agent, { candidate, look, run: watch.run, root: watch.folder, watchedRoot: watch.root });
   } catch (error) {
     // The watcher retries the capture and reports what prevents it.
     reporter.waitingFor(toFault(error, { op: "capture", subject: path }));
@@ -210,19 +278,20 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
 /** Records the point, with which the program's first step is compared later. At the beginning there is nothing to compare. */
 function noteBeginning(
   { beginnings }: Agent,
-  about: {
-    run: RunName;
-    epoch: number;
-    point: { step: number; at: number } | null;
-    local: readonly LocalCheckpoint[];
-  },
+  about: { run: RunName; claim: ClaimAnswer; main: Prepared | null; local: readonly LocalCheckpoint[] },
 ): void {
-  const { run, epoch, point, local } = about;
+  const { run, claim, main, local } = about;
   beginnings.delete(run);
-  if (point === null) return;
-  const { step, at } = point;
-  const kept = local.filter((one) => one.state !== "torn").map((one) => ({ step: one.step, at: one.writtenAt }));
-  beginnings.set(run, { epoch, given: { step, at }, local: kept, startedAt: Date.now() });
+  if (main === null) return;
+  const { step, at, source, path, writerEpoch } = main.point;
+  const { epoch, newest } = claim;
+  // A copy of the newest checkpoint on this disk has its epoch; whatever else lies here was written in the present one.
+  const ofNewest = newest?.step === step ? newest.writerEpoch : epoch;
+  const given = { step, at, source, path, epoch: writerEpoch ?? ofNewest };
+  const kept = local
+    .filter((one) => one.state !== "torn")
+    .map((one) => ({ step: one.step, at: one.writtenAt, source: one.stepSource }));
+  beginnings.set(run, { epoch, given, local: kept, root: main.watch.root?.index, startedAt: Date.now() });
 }
 
 /** Replaces the step record, so that records of an earlier start, which may still run, are not mixed with new ones. */

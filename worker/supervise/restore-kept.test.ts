@@ -28,6 +28,7 @@ async function restored(kept: readonly KeptCheckpoint[], { knows = true } = {}) 
   const paths: string[] = [];
   const reporter = { keptNotAll: vi.fn(), keptUnknown: vi.fn(), restoredToo: vi.fn(), waitingFor: vi.fn() };
   const agent: unknown = {
+    options: { watches: [{ run, folder }] },
     hub: { ask: async () => kept },
     restorer: { restoreFirst: async ({ targetPath }: { targetPath: string }) => void paths.push(basename(targetPath)) },
     reporter,

@@ -4,7 +4,7 @@ import type { Agent } from "../agent/agent-assemble.ts";
 import { isThere } from "../base/disk/is-there.ts";
 import { findPlace } from "../agent/find-place.ts";
 import { readRoom } from "../base/room.ts";
-import type { NamedParts, Restored } from "./restore-named.ts";
+import { isInFolder, type NamedParts, type Restored } from "./restore-named.ts";
 
 export type KeptParts = NamedParts & Pick<Agent, "session">;
 
@@ -24,7 +24,7 @@ export async function restoreKept(agent: KeptParts, { run, folder, point }: Rest
     return;
   }
   const kept = await hub.ask("listKept", (client, limit) => client.node.listKept.query({ run }, { signal: limit }));
-  const older = kept.filter(({ step }) => step < point.step);
+  const older = kept.filter((one) => one.step < point.step && isInFolder(agent, folder, one));
   const ownBytes = kept.find(({ step }) => step === point.step)?.sizeBytes ?? older[0]?.sizeBytes ?? 0;
   for (const [index, found] of older.entries()) {
     if (signal.aborted) return;

@@ -3,11 +3,12 @@ import { isFault } from "#protocol/faults/fault.ts";
 import type { FoundCheckpoint } from "#protocol/wire/hello.ts";
 import { nameOfPlace } from "#protocol/checkpoint/place.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
+import { watchFor } from "../capture/watch.ts";
 import { isThere } from "../base/disk/is-there.ts";
 import { namesInState } from "../restore/named-checkpoints.ts";
 import type { ResumePoint } from "./prepare.ts";
 
-export type NamedParts = Pick<Agent, "hub" | "restorer" | "reporter" | "signal">;
+export type NamedParts = Pick<Agent, "options" | "hub" | "restorer" | "reporter" | "signal">;
 
 /** The resume point of a run in its watched folder. */
 export interface Restored {
@@ -28,7 +29,7 @@ export async function restoreNamed(agent: NamedParts, { run, folder, point }: Re
     const found = await hub.ask("findCheckpoint", (client, limit) =>
       client.node.findCheckpoint.query({ run, name }, { signal: limit }),
     );
-    if (found === null || nameOf(found) !== name) continue;
+    if (found === null || nameOf(found) !== name || !isInFolder(agent, folder, found)) continue;
     const { checkpointId, step, place } = found;
     const targetPath = join(folder, place?.path ?? name);
     if (await isThere(targetPath)) continue;
@@ -41,6 +42,10 @@ export async function restoreNamed(agent: NamedParts, { run, folder, point }: Re
     }
   }
 }
+
+/** Returns whether a checkpoint belongs into a watched folder of its run, of which there may be several. */
+export const isInFolder = ({ options }: NamedParts, folder: string, { run, place }: FoundCheckpoint): boolean =>
+  watchFor(options.watches, { run, root: place?.root })?.folder === folder;
 
 /** Returns the name of a found checkpoint. It is compared because an older hub may answer with another checkpoint. */
 const nameOf = ({ step, place }: FoundCheckpoint): string =>

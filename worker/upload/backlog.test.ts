@@ -29,7 +29,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tidemark-backlog-"));
   ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
   training = openTraining(join(folder, "training.json"), { records: { read: () => null }, wallNow: Date.now });
-  run = { name, claim: bucketHas(null), over: null, seen: null };
+  run = { name, claim: bucketHas(null), over: null, seen: null, written: new Map() };
   told = [];
 });
 afterEach(async () => {
@@ -38,13 +38,16 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** What this worker tells the hub, as the hub takes it, and what that puts at risk at `at`. */
-async function riskAt(at: number) {
+/** What this worker tells the hub, as the hub takes it. */
+async function report() {
   const uploader = { active: null, uncommitted: new Map() } as unknown as Parameters<typeof readBacklog>[0]["uploader"];
   const runs = { all: () => [run] } as unknown as Parameters<typeof readBacklog>[0]["runs"];
   const [said] = await readBacklog({ ledger, runs, uploader, training, uplink });
-  return riskOf(runBacklog.parse(JSON.parse(JSON.stringify(said))), at);
+  return runBacklog.parse(JSON.parse(JSON.stringify(said)));
 }
+
+/** What that puts at risk at `at`. */
+const riskAt = async (at: number) => riskOf(await report(), at);
 
 /** A program is started, and goes on from there. */
 async function start(from: { step: number; at: number } | null, newest: { step: number; capturedAt: number } | null) {
@@ -67,14 +70,14 @@ test("before its first checkpoint the whole training of a program that runs is a
 test("a program that goes on from a safe checkpoint of hours ago has lost nothing of the hours between", async () => {
   const writtenAt = Date.now() - 5 * HOUR;
   await ledger.noteSafe(name, { step: 400, at: writtenAt, sizeBytes: 1, epoch: 1 });
-  run.seen = { step: 400, at: writtenAt };
+  run.seen = { step: 400, at: writtenAt, source: "name" };
   await start({ step: 400, at: writtenAt }, { step: 400, capturedAt: writtenAt });
   const startedAt = Date.now();
   training.note(name, { step: 430, at: startedAt + 20 * MIN, epoch: 1 });
   let risk = await riskAt(startedAt + 20 * MIN);
   expect({ minutes: Math.round(risk.lossMs / MIN), steps: risk.steps }).toEqual({ minutes: 20, steps: 30 });
   // Its next checkpoint is written, and not safe yet.
-  run.seen = { step: 440, at: startedAt + 21 * MIN };
+  run.seen = { step: 440, at: startedAt + 21 * MIN, source: "name" };
   risk = await riskAt(startedAt + 22 * MIN);
   expect({ minutes: Math.round(risk.lossMs / MIN), steps: risk.steps }).toEqual({ minutes: 22, steps: 40 });
   await ledger.noteSafe(name, { step: 440, at: startedAt + 21 * MIN, sizeBytes: 1, epoch: 1 });
@@ -100,4 +103,17 @@ test("an interruption after a long stop costs what was trained, not the stop", a
   expect(told).toMatchObject([{ type: "work-lost", fromStep: 400, lastStep: 410 }]);
   const [loss] = told;
   expect(Math.round((loss?.type === "work-lost" ? loss.lostMs : 0) / MIN)).toBe(3);
+});
+
+test("a checkpoint by time puts no steps at risk, and the hub is told that its step is a time", async () => {
+  const safeAt = Date.now() - HOUR;
+  const time = Math.floor(safeAt / 1_000);
+  await ledger.noteSafe(name, { step: time, at: safeAt, sizeBytes: 1, epoch: 1, source: "time" });
+  run.seen = { step: time + 600, at: safeAt + 10 * MIN, source: "time" };
+  expect(await riskAt(safeAt + 10 * MIN)).toMatchObject({ steps: 0, lossMs: 10 * MIN });
+  expect(await report()).toMatchObject({ safeStep: time, isSafeByTime: true, isLocalByTime: true });
+  // So many steps were counted.
+  await ledger.noteSafe(name, { step: time, at: safeAt, sizeBytes: 1, epoch: 1, source: "name" });
+  run.seen = { step: time + 600, at: safeAt + 10 * MIN, source: "name" };
+  expect(await riskAt(safeAt + 10 * MIN)).toMatchObject({ steps: 600 });
 });

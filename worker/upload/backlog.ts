@@ -1,3 +1,4 @@
+import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import type { RunBacklog, TransferProgress } from "#protocol/wire/reports.ts";
 import type { Engine } from "../transfer/engine.ts";
 import { movementOf, stalledMsOf } from "../transfer/progress/movement-of.ts";
@@ -7,6 +8,7 @@ import { isOpen } from "../capture/open-captures.ts";
 import type { Ledger } from "../capture/ledger.ts";
 import type { Uplink } from "../capture/uplink.ts";
 import { idleMsSince } from "../lost-work/idle-since.ts";
+import type { Point } from "../lost-work/beginning.ts";
 import type { Training } from "../lost-work/training.ts";
 import { leastIntervalMs } from "#protocol/history/sustain.ts";
 import type { Run, Runs } from "../capture/runs.ts";
@@ -39,13 +41,16 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
   ];
   const newest = waiting
     .filter(({ role }) => role === undefined)
-    .reduce<{ step: number; at: number } | null>(
-      (best, { step, capturedAt }) => (best === null || step > best.step ? { step, at: capturedAt } : best),
+    .reduce<Point | null>(
+      (best, { step, capturedAt, place }) => {
+        const one = { step, at: capturedAt, source: stepSourceOf(place) };
+        return best === null || step > best.step ? one : best;
+      },
       laterOf(run.seen, piece),
     );
   const trained = training.of(run.name, run.claim?.epoch ?? null);
   const reached = training.reached(run.name, run.claim?.epoch ?? null);
-  const local = newest ?? (safe === null ? null : { step: safe.step, at: safe.at });
+  const local = newest ?? safe;
   const startedAt = await ledger.runStartedAt(run.name);
   const active = uploader.active?.capture.run === run.name ? uploader.active.counters : null;
   const sent = waiting
@@ -64,6 +69,8 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
     safeBytes: safe?.sizeBytes ?? 0,
     localStep: local?.step ?? null,
     localAt: local?.at ?? null,
+    ...(safe !== null && isTimeStep(safe) && { isSafeByTime: true as const }),
+    ...(local !== null && isTimeStep(local) && { isLocalByTime: true as const }),
     startedAt,
     intervalMs: ledger.intervalMs(run.name),
     trainedStep: trained?.step ?? null,
@@ -82,13 +89,10 @@ const openFault = ({ sourcePath }: Capture): FaultData => {
   return new Fault("NOT_FINISHED", { op: "commit", subject: sourcePath, detail }).toData();
 };
 
-interface At {
-  step: number;
-  at: number;
+function laterOf(seen: Point | null, piece: Point | null): Point | null {
+  if (piece === null || (seen !== null && seen.step >= piece.step)) return seen;
+  return { step: piece.step, at: piece.at, source: piece.source };
 }
-
-const laterOf = (seen: At | null, piece: At | null): At | null =>
-  seen !== null && (piece === null || seen.step >= piece.step) ? seen : piece && { step: piece.step, at: piece.at };
 
 /** Returns the progress of every upload that has not ended. */
 export function uploadProgress({ ledger, uploader }: BacklogParts, engine: Engine | null): TransferProgress[] {

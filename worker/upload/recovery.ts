@@ -45,10 +45,17 @@ export interface RecoveryParts {
 export function createRecovery({ parts, state, wakeable, endings, refused, stopPreparing }: RecoveryParts): Recovery {
   const { ledger, runs, clock, signal } = parts;
   const renewals = new Map<string, number>();
+  // Another node of the group may have begun a new line; a hub that does not answer has not.
+  const hasNewLine = (run: string) =>
+    runs.joinLine(run).catch((error: unknown) => {
+      if (isFault(error)) return false;
+      throw error;
+    });
   const fail: Recovery["fail"] = async (item, fault) => {
     // A capture of an earlier epoch does not end the present one.
     const isPresent = item.epoch === null || item.epoch === runs.get(item.run)?.claim?.epoch;
-    if (ENDS_RUN.has(fault.code) && isPresent) runs.end(item.run, fault);
+    const hasEnded = ENDS_RUN.has(fault.code) && isPresent;
+    if (hasEnded && !(fault.code === "EPOCH_OVER" && (await hasNewLine(item.run)))) runs.end(item.run, fault);
     refused.note(item, fault.code);
     await endings.end(item, "failed", { by: "node", fault });
   };

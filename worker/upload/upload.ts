@@ -261,6 +261,7 @@ function manifestOf(job: UploadJob, { files, seal }: { files: Manifest["files"];
     step: capture.step,
     writerEpoch: claim.epoch,
     parent: claim.parent,
+    ...(claim.branch !== undefined && { branch: claim.branch }),
     attempt: capture.attempt,
     node: { id: node.id, name },
     framework: capture.framework,

@@ -9,6 +9,7 @@ import type { EventRow } from "#protocol/wire/views.ts";
 
 const COUNTED: Partial<Record<EventKind, readonly [one: string, many: string]>> = {
   "work-lost": ["node lost work", "nodes lost work"],
+  "began-elsewhere": ["program began elsewhere", "programs began elsewhere"],
   "node-silent": ["node fell silent", "nodes fell silent"],
   "checkpoint-damaged": ["checkpoint is damaged", "checkpoints are damaged"],
   "restore-failed": ["restore failed", "restores failed"],

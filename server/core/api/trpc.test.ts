@@ -85,6 +85,7 @@ const EXPECTED: Record<Who, string[]> = {
     "tokens.revoke",
     "nodes.setRuns",
     "runs.handOver",
+    "runs.seeLines",
     "commands.send",
     "commands.cancel",
     "jobs.submit",

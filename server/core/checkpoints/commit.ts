@@ -1,4 +1,5 @@
 import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { formatBytes } from "#protocol/base/units.ts";
@@ -13,6 +14,7 @@ import type { Context } from "../api/trpc.ts";
 import { announcedIn, checkAnnounced, checkObjects, type Parent } from "./manifest/check-manifest.ts";
 import { placeToStore } from "../runs/place-of-row.ts";
 import { joinAfter, pieceToStore } from "./join-step.ts";
+import { branchOfRow } from "../runs/passed-over.ts";
 import { requirePiece } from "../runs/require-piece.ts";
 import { requireWriter } from "../runs/require-writer.ts";
 import { checkSealed } from "./check-sealed.ts";
@@ -46,10 +48,15 @@ async function findAnnounced(hub: Hub, node: LiveNode, manifest: Manifest) {
   return { checkpoint: found, files: announcedIn(found.content.files) };
 }
 
-async function parentOf(hub: Hub, { run, writerEpoch: epoch }: Checkpoint): Promise<Parent> {
+/** Returns where the epoch of a checkpoint started, and where it branches off when it is a new line. */
+async function originOf(
+  hub: Hub,
+  { run, writerEpoch: epoch }: Checkpoint,
+): Promise<{ parent: Parent; branch: LineBranch | null }> {
   const row = await hub.db.epoch.findUnique({ where: { run_epoch: { run, epoch } } });
-  if (row === null || row.parentEpoch === null || row.parentStep === null) return null;
-  return { epoch: row.parentEpoch, step: Number(row.parentStep) };
+  const branch = branchOfRow(row?.branch ?? null);
+  if (row === null || row.parentEpoch === null || row.parentStep === null) return { parent: null, branch };
+  return { parent: { epoch: row.parentEpoch, step: Number(row.parentStep) }, branch };
 }
 
 async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }: Commit, key: string): Promise<void> {
@@ -127,9 +134,9 @@ export async function commit(
     }
     await requireWriter(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
     await requirePiece(hub.db, manifest, node.id);
-    const parent = await parentOf(hub, checkpoint);
+    const origin = await originOf(hub, checkpoint);
     const named = await checkSealed(hub, manifest, checkpoint);
-    await checkAnnounced(named, { checkpoint, files, nodeName: node.name, parent });
+    await checkAnnounced(named, { checkpoint, files, nodeName: node.name, ...origin });
     const store = await hub.stores.open(checkpoint.profileId);
     await checkObjects(store, manifest, checkpoint);
     const { bucket, prefix } = checkpoint;

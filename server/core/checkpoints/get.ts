@@ -1,3 +1,4 @@
+import { branchOfRow } from "../runs/passed-over.ts";
 import { MOST_METRICS } from "#protocol/base/bounded.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { attemptPrefix } from "#protocol/checkpoint/keys.ts";
@@ -62,6 +63,7 @@ export async function getCheckpoint(hub: Hub, id: string): Promise<CheckpointVie
       epoch === null || epoch.parentEpoch === null || epoch.parentStep === null
         ? null
         : { epoch: epoch.parentEpoch, step: Number(epoch.parentStep) },
+    branch: branchOfRow(epoch?.branch ?? null),
     manifestKey: row.manifestKey,
     manifestSha256: row.manifestSha256,
     sealed: await sealedViewOf(hub, row.sealKeyId),

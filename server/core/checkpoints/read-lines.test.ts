@@ -26,11 +26,25 @@ it("tells where a node wrote its newest checkpoint of a run, and in how many oth
   expect(await lines()).toEqual([]);
   await saved(300, "version_0/checkpoints/epoch=0-step=300.ckpt", 1_000);
   expect(await lines()).toEqual([
-    { run, folder: "version_0/checkpoints", others: 0, doubtfulStep: null, isFinalDoubtful: false },
+    {
+      run,
+      folder: "version_0/checkpoints",
+      others: 0,
+      doubtfulStep: null,
+      isFinalDoubtful: false,
+      passedOverStep: null,
+    },
   ]);
   await saved(20, "version_1/checkpoints/<b>.ckpt", 2_000);
   expect(await lines()).toEqual([
-    { run, folder: "version_1/checkpoints", others: 1, doubtfulStep: null, isFinalDoubtful: false },
+    {
+      run,
+      folder: "version_1/checkpoints",
+      others: 1,
+      doubtfulStep: null,
+      isFinalDoubtful: false,
+      passedOverStep: null,
+    },
   ]);
   expect(await lines(other)).toEqual([]);
 });
@@ -41,9 +55,19 @@ it("names a doubtful checkpoint that is later than the newest whole one, and no 
   await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
   const { checkpointId } = await makeSafe(test.hub, node, { epoch: 1, step: 10 });
   await test.hub.db.checkpoint.update({ where: { id: checkpointId }, data: { doubt: "a shard is missing" } });
-  expect(await lines()).toEqual([{ run, folder: "", others: 0, doubtfulStep: 10, isFinalDoubtful: false }]);
+  expect(await lines()).toEqual([
+    { run, folder: "", others: 0, doubtfulStep: 10, isFinalDoubtful: false, passedOverStep: null },
+  ]);
+  const given = { epoch: 1, step: 30 };
+  const told = { given, fromStep: null, path: "/w/ckpt_30.pt", at: test.hub.now() };
+  const where = { run_epoch: { run, epoch: 1 } };
+  await test.hub.db.epoch.update({ where, data: { passedOver: JSON.stringify(told) } });
+  expect(await lines()).toMatchObject([{ run, passedOverStep: 30 }]);
+  await test.hub.db.epoch.update({ where, data: { passedOver: null } });
   await saved(20, "new/ckpt_20.pt", 2_000);
-  expect(await lines()).toEqual([{ run, folder: "new", others: 0, doubtfulStep: null, isFinalDoubtful: false }]);
+  expect(await lines()).toEqual([
+    { run, folder: "new", others: 0, doubtfulStep: null, isFinalDoubtful: false, passedOverStep: null },
+  ]);
 });
 
 it("names a doubtful final model until a later one is whole, whatever checkpoints are there", async () => {
@@ -59,7 +83,9 @@ it("names a doubtful final model until a later one is whole, whatever checkpoint
   await put(10, { role: "final-model", capturedAt: 1_000 });
   await put(10, { role: "final-model", doubt: "a shard is missing", capturedAt: 2_000 });
   await put(10, { capturedAt: 3_000 });
-  expect(await lines()).toEqual([{ run, folder: "", others: 0, doubtfulStep: null, isFinalDoubtful: true }]);
+  expect(await lines()).toEqual([
+    { run, folder: "", others: 0, doubtfulStep: null, isFinalDoubtful: true, passedOverStep: null },
+  ]);
   expect(await told()).toMatchObject([
     { newest: { step: 10 }, doubtful: [{ step: 10, why: "a shard is missing", role: "final-model" }] },
   ]);
@@ -83,7 +109,9 @@ it("looks at the newest checkpoints of a run, however many there are", async () 
     capturedAt: new Date(2_000 + index),
   }));
   await test.hub.db.checkpoint.createMany({ data: many });
-  expect(await lines()).toEqual([{ run, folder: "new", others: 0, doubtfulStep: null, isFinalDoubtful: false }]);
+  expect(await lines()).toEqual([
+    { run, folder: "new", others: 0, doubtfulStep: null, isFinalDoubtful: false, passedOverStep: null },
+  ]);
 });
 
 it("passes over a place that cannot be read", async () => {

@@ -1,6 +1,8 @@
+import { pathWithRoot, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
 import type { NodeLine } from "#protocol/wire/views.ts";
 import { doubtfulAfter, doubtfulFinal, newestComplete } from "../runs/newest.ts";
+import { findPassedOver } from "../runs/passed-over.ts";
 import { placeOfRow } from "../runs/place-of-row.ts";
 import type { Hub } from "../api/hub.ts";
 import { readNode } from "../nodes/list.ts";
@@ -27,14 +29,25 @@ export async function readLines(hub: Hub, id: string): Promise<NodeLine[]> {
     const [line, ...earlier] = linesOf(
       rows.flatMap((row) => {
         const place = placeOfRow(row);
-        return place === null ? [] : [{ ...place, step: Number(row.step), at: row.capturedAt.getTime() }];
+        return place === null
+          ? []
+          : [
+              {
+                path: pathWithRoot(place),
+                stepFrom: stepSourceOf(place),
+                step: Number(row.step),
+                at: row.capturedAt.getTime(),
+              },
+            ];
       }),
     );
     const doubtful = await doubtfulAfter(hub.db, run, await newestComplete(hub.db, run));
     const isFinalDoubtful = (await doubtfulFinal(hub.db, run)) !== null;
-    if (line === undefined && doubtful === null && !isFinalDoubtful) continue;
+    const passedOverStep = (await findPassedOver(hub.db, run)).at(-1)?.given.step ?? null;
+    if (line === undefined && doubtful === null && !isFinalDoubtful && passedOverStep === null) continue;
     const doubtfulStep = doubtful === null ? null : Number(doubtful.step);
-    found.push({ run, folder: line?.folder ?? "", others: earlier.length, doubtfulStep, isFinalDoubtful });
+    const told = { doubtfulStep, isFinalDoubtful, passedOverStep };
+    found.push({ run, folder: line?.folder ?? "", others: earlier.length, ...told });
   }
   return found;
 }

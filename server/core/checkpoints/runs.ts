@@ -3,7 +3,8 @@ import { CHECKPOINT_STATES, type CheckpointState } from "#protocol/checkpoint/ch
 import { Fault } from "#protocol/faults/fault.ts";
 import type { CheckpointKeeping } from "#protocol/retention/keeping.ts";
 import { NO_RISK } from "#protocol/wire/risk.ts";
-import type { EpochView, NodeRunView, RunRow, RunView } from "#protocol/wire/views.ts";
+import type { EpochView } from "#protocol/checkpoint/lineage.ts";
+import type { NodeRunView, RunRow, RunView } from "#protocol/wire/views.ts";
 import type { Checkpoint, Profile, Run } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "../api/hub.ts";
@@ -11,6 +12,7 @@ import { stateOf } from "../live/live-node.ts";
 import { nodeRowOf } from "../live/node-row.ts";
 import { findKeeping } from "../retention/find-keeping.ts";
 import { bytesMoving, checkpointRowOf } from "./checkpoint-row.ts";
+import { branchOfRow, findPassedOver } from "../runs/passed-over.ts";
 import { currentEpoch, newestComplete, newestOfEach } from "../runs/newest.ts";
 
 /** Returns the current writer's report on the run; null without a writer or a report. */
@@ -142,12 +144,13 @@ async function readRun(tx: Transaction, name: string) {
     orderBy: [{ writerEpoch: "desc" }, { step: "desc" }, { announcedAt: "desc" }, { id: "desc" }],
     take: CHECKPOINTS_AT_FIRST,
   });
-  return { run, facts, epochs, checkpoints, keeping: await findKeeping(tx, { run: name }) };
+  const passedOver = await findPassedOver(tx, name);
+  return { run, facts, epochs, checkpoints, passedOver, keeping: await findKeeping(tx, { run: name }) };
 }
 
 /** Returns one run with its epochs and newest checkpoints. @throws Fault NOT_FOUND */
 export async function getRun(hub: Hub, name: string): Promise<RunView> {
-  const { run, facts, epochs, checkpoints, keeping } = await hub.db.$transaction((tx) => readRun(tx, name));
+  const { run, facts, epochs, checkpoints, passedOver, keeping } = await hub.db.$transaction((tx) => readRun(tx, name));
   const { sums } = facts;
   const row = runRowOf(hub, run, facts);
   const handed = run.handedToId === null ? null : (hub.live.nodes.get(run.handedToId) ?? null);
@@ -158,8 +161,13 @@ export async function getRun(hub: Hub, name: string): Promise<RunView> {
     kept: countKept(keeping),
     askedBy: await askedBy(hub, name),
     handedTo: handed === null ? null : { nodeId: handed.id, nodeName: handed.name },
-    epochs: epochs.map(({ epoch, parentEpoch, parentStep, nodeId, node, claimedAt }): EpochView => ({
+    passedOver: passedOver.map(({ given, fromStep, path, nodeId, at }) => {
+      const nodeName = epochs.find((one) => one.nodeId === nodeId)?.node.name ?? "";
+      return { given, fromStep, path, nodeName, at };
+    }),
+    epochs: epochs.map(({ epoch, parentEpoch, parentStep, branch, nodeId, node, claimedAt }): EpochView => ({
       epoch,
+      branch: branchOfRow(branch),
       parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
       nodeId,
       nodeName: node.name,

@@ -86,6 +86,29 @@ describe("nodes that write a run together", () => {
     expect((await listed())[0]).toMatchObject({ writerEpoch: 2, isNewest: true, doubt: null });
   });
 
+  it("open a new line together while their programs run: the first opens it, the others join, and pieces are joined in it", async () => {
+    await start(node, 0);
+    await start(other, 1);
+    for (const [rank, who] of [node, other].entries()) await commitPiece(who, { rank, epoch: 1, step: 200 });
+    const branch = { from: null, after: { epoch: 1, step: 200 }, step: 50 };
+    const begin = (who: TestNode, rank: number) =>
+      callAs(test.hub, who.caller).node.claimEpoch({ run, group: { rank, of: 2 }, isLine: true, branch });
+    const follow = (who: TestNode, rank: number, lineAfter: number) =>
+      callAs(test.hub, who.caller).node.claimEpoch({ run, group: { rank, of: 2 }, lineAfter });
+    await expect(follow(other, 1, 1)).rejects.toThrow(fault("EPOCH_OVER"));
+    expect(await begin(node, 0)).toMatchObject({ epoch: 2, groupOf: 2, parent: null, branch });
+    await commitPiece(node, { rank: 0, epoch: 2, step: 50 });
+    // What the other node still sends for the earlier line is refused, and it follows.
+    await expect(commitPiece(other, { rank: 1, epoch: 1, step: 210 })).rejects.toThrow(fault("EPOCH_OVER"));
+    expect(await follow(other, 1, 1)).toMatchObject({ epoch: 2, branch, newest: { step: 200 } });
+    expect(await begin(other, 1)).toMatchObject({ epoch: 2 });
+    await commitPiece(other, { rank: 1, epoch: 2, step: 50 });
+    expect((await listed())[0]).toMatchObject({ step: 50, writerEpoch: 2, isNewest: true, doubt: null });
+    // The start of a program opens an epoch of its own, as before.
+    expect((await start(node, 0)).epoch).toBe(3);
+    await expect(follow(other, 1, 2)).rejects.toThrow(fault("EPOCH_OVER"));
+  });
+
   it("commit their own pieces only", async () => {
     await start(node, 0);
     await start(other, 1);

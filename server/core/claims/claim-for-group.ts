@@ -2,6 +2,7 @@ import type { GroupClaim } from "#protocol/checkpoint/pieces.ts";
 import type { Epoch, EpochMember } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { isOfEpoch } from "../runs/is-writer.ts";
 import { requireFree, type Claimant } from "./may-claim.ts";
 import { RESUMABLE } from "../runs/newest.ts";
 
@@ -37,6 +38,23 @@ export async function findGroupPlace(
     return "open";
   }
   return group.start === undefined || group.start === holder.start ? "go on" : "open";
+}
+
+/**
+ * Returns the current epoch when nodes of the group opened it, and each epoch since `since`, as a new line while their programs
+ * ran: then the node belongs to it as to `since`. Null: they did not, or another node has its place.
+ */
+export async function findLine(
+  { hub, run, node }: Claimant,
+  { group, since }: { group: GroupClaim; since: number },
+): Promise<Epoch | null> {
+  const epochs = await hub.db.epoch.findMany({ where: { run, epoch: { gte: since } }, orderBy: { epoch: "asc" } });
+  const [first, ...lines] = epochs;
+  const last = lines.at(-1);
+  if (first?.epoch !== since || last === undefined || !(await isOfEpoch(hub.db, first, node.id))) return null;
+  if (!lines.every(({ groupOf, branch }) => groupOf === group.of && branch !== null)) return null;
+  const holder = await memberOf(hub.db, last, group.rank);
+  return holder === null || holder.nodeId === node.id ? last : null;
 }
 
 const memberOf = (db: Pick<Transaction, "epochMember">, { run, epoch }: Epoch, rank: number) =>

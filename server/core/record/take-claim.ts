@@ -19,7 +19,7 @@ export const EPOCH_CLAIMS: HistoryKind = {
   take: async ({ db, store, run, now }, object) => {
     const parsed = epochClaim.safeParse(readJson(object));
     if (!parsed.success) throw refused(object, parsed.error.issues[0]?.message ?? "it is no claim");
-    const { epoch, parent, node, claimedAt, isChosen = false, groupOf = null } = parsed.data;
+    const { epoch, parent, node, claimedAt, isChosen = false, groupOf = null, branch } = parsed.data;
     if (parsed.data.run !== run || epochClaimKey(store.prefix, parsed.data) !== object.key) {
       throw refused(object, "it speaks of another epoch than its key");
     }
@@ -35,6 +35,7 @@ export const EPOCH_CLAIMS: HistoryKind = {
           claimedAt: new Date(Math.min(Math.max(claimedAt, 0), now)),
           isChosen,
           groupOf,
+          branch: branch === undefined ? null : JSON.stringify(branch),
         },
       });
     });

@@ -170,6 +170,7 @@ async function recordManifest(
       parentStep: parent === null ? null : BigInt(parent.step),
       nodeId: node.id,
       claimedAt: committedAt,
+      branch: read.branch === undefined ? null : JSON.stringify(read.branch),
     },
   });
   await tx.attempt.upsert({

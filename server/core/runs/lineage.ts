@@ -2,6 +2,7 @@ import { ADOPTED_EPOCH } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { LineageEpoch, LineageView } from "#protocol/checkpoint/lineage.ts";
 import { FOREIGN_WRITER } from "../live/foreign-node.ts";
+import { branchOfRow } from "./passed-over.ts";
 import type { Hub } from "../api/hub.ts";
 
 const MOST_EPOCHS = 200;
@@ -63,24 +64,27 @@ export async function readLineage(hub: Pick<Hub, "db">, run: string): Promise<Li
     ]),
   );
   const none: Sums = { firstStep: null, lastStep: null, complete: 0, sizeBytes: 0, unfinished: 0 };
-  const epochs = rows.map(({ epoch, nodeId, node, claimedAt, parentEpoch, parentStep }, index): LineageEpoch => {
-    const sum = sums.get(epoch) ?? none;
-    return {
-      epoch,
-      nodeId,
-      nodeName: node.name,
-      claimedAt: claimedAt.getTime(),
-      endedAt: rows[index - 1]?.claimedAt.getTime() ?? null,
-      parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
-      ...sum,
-      // The current writer may still finish its uploads.
-      unfinished: index === 0 ? 0 : sum.unfinished,
-      lost: lostBy.get(epoch) ?? null,
-    };
-  });
+  const epochs = rows.map(
+    ({ epoch, nodeId, node, claimedAt, parentEpoch, parentStep, branch }, index): LineageEpoch => {
+      const sum = sums.get(epoch) ?? none;
+      return {
+        epoch,
+        nodeId,
+        nodeName: node.name,
+        claimedAt: claimedAt.getTime(),
+        endedAt: rows[index - 1]?.claimedAt.getTime() ?? null,
+        parent: parentEpoch === null || parentStep === null ? null : { epoch: parentEpoch, step: Number(parentStep) },
+        branch: branchOfRow(branch),
+        ...sum,
+        // The current writer may still finish its uploads.
+        unfinished: index === 0 ? 0 : sum.unfinished,
+        lost: lostBy.get(epoch) ?? null,
+      };
+    },
+  );
   const foreign = sums.get(ADOPTED_EPOCH);
   if (foreign !== undefined && total === rows.length) {
-    const about = { nodeId: null, nodeName: FOREIGN_WRITER, claimedAt: null, parent: null, lost: null };
+    const about = { nodeId: null, nodeName: FOREIGN_WRITER, claimedAt: null, parent: null, branch: null, lost: null };
     epochs.push({ epoch: ADOPTED_EPOCH, ...about, ...foreign, endedAt: rows.at(-1)?.claimedAt.getTime() ?? null });
   }
   return { run, epochs, omitted: total - rows.length, refusals: await readRefusals(hub, run) };

@@ -149,15 +149,17 @@ export async function recordInterruption(
  */
 export async function recordTakeover(
   tx: Transaction,
-  about: { hub: Hub; run: string; epoch: number; lastNodeId: string; node: LiveNode; parent: Parent | null },
+  about: { hub: Hub; run: string; epoch: number; lastNodeId: string; node: LiveNode; parent: Start | null },
 ): Promise<EventRow | null> {
   const { hub, run, epoch, lastNodeId, node, parent } = about;
   const report = hub.live.nodes.get(lastNodeId)?.report?.runs.find((backlog) => backlog.run === run);
   if (report === undefined) return null;
-  const known = Math.max(report.trainedStep ?? 0, report.localStep ?? 0);
-  const lastStep = Math.max(known, report.estimatedStep ?? 0);
+  // A time of writing is no step: only the time that was lost is known.
+  const isByTime = parent?.isByTime === true || report.isLocalByTime === true;
+  const known = isByTime ? (parent?.step ?? 0) : Math.max(report.trainedStep ?? 0, report.localStep ?? 0);
+  const lastStep = isByTime ? known : Math.max(known, report.estimatedStep ?? 0);
   const lostSteps = lastStep - (parent?.step ?? 0);
-  if (lostSteps < 0 || (lostSteps === 0 && report.isStepUncertain !== true)) return null;
+  if (lostSteps < 0 || (lostSteps === 0 && !isByTime && report.isStepUncertain !== true)) return null;
   const lastAt = Math.max(report.trainedAt ?? 0, report.localAt ?? 0);
   const since = parent?.at ?? report.startedAt;
   // The report's idle time covers the time since the newest safe step only; for an older step it is unknown.
@@ -180,7 +182,9 @@ export async function recordTakeover(
 }
 
 /** The step that the successor resumes from, and when that was captured (epoch ms). */
-interface Parent {
+export interface Start {
   step: number;
   at: number;
+  /** The step is the time of writing. */
+  isByTime: boolean;
 }

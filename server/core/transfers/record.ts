@@ -3,6 +3,7 @@ import type { NodeEvent, recordInput } from "#protocol/wire/reports.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { recordEvent } from "../events/record-event.ts";
 import { hasWritten } from "../runs/is-writer.ts";
+import { recordPassedOver } from "../runs/passed-over.ts";
 import { recordInterruption } from "../runs/record-loss.ts";
 import { acceptCommand, endCommand } from "./end-command.ts";
 import { endTransfer } from "./end-transfer.ts";
@@ -49,6 +50,9 @@ async function take(scope: RecordScope, event: NodeEvent, onTransferEnded: reado
     }
     case "work-lost":
       scope.recorded.events.push(...(await recordInterruption(scope, event)));
+      return;
+    case "began-elsewhere":
+      scope.recorded.events.push(...(await recordPassedOver(scope, event)));
       return;
     case "capture-refused": {
       const { hub, tx, node, recorded } = scope;

@@ -271,6 +271,7 @@ it("a hub has sensible rules from the start, and one that was removed does not c
   const before = await rules();
   expect(before.map(({ rule }) => rule.condition.kind).toSorted()).toEqual([
     "at-risk",
+    "began-elsewhere",
     "bucket-away",
     "claim-refused",
     "disk-full",

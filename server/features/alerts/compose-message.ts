@@ -17,6 +17,7 @@ const OF_RUNS: ReadonlySet<AlertKind> = new Set([
   "claim-refused",
   "nothing-safe",
   "doubtful",
+  "began-elsewhere",
   "job-failed",
 ]);
 

@@ -29,6 +29,10 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
     condition: { kind: "nothing-safe" },
     severity: "critical",
   }),
+  "default-began-elsewhere": ruleDraft.parse({
+    name: "A program did not go on from what it was given",
+    condition: { kind: "began-elsewhere" },
+  }),
   "default-job-failed": ruleDraft.parse({ name: "A job failed", condition: { kind: "job-failed" } }),
   "default-queue-stuck": ruleDraft.parse({ name: "A queue does not move", condition: { kind: "queue-stuck" } }),
   // Off by default: a node whose training is over makes no checkpoint either.

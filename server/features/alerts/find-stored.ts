@@ -13,6 +13,8 @@ import { stateOf } from "#server/core/live/live-node.ts";
 import type { LiveRule } from "#server/core/api/ports/alert-memory.ts";
 import type { Finding } from "./find-live.ts";
 import { failedJobs, stuckQueues } from "./find-jobs.ts";
+import { beganElsewhereWords } from "#protocol/history/passed-over.ts";
+import { findPassedOver } from "#server/core/runs/passed-over.ts";
 import { isMeant } from "./is-meant.ts";
 
 /** Evaluates the alert rules that only the database can answer, by queries on indexed columns. */
@@ -42,6 +44,8 @@ export async function findStored(hub: Hub, rule: LiveRule): Promise<Finding[] | 
       return doubtfulOnes(hub, rule, condition.withinMs);
     case "nothing-safe":
       return endedUnsafe(hub, rule, condition.withinMs);
+    case "began-elsewhere":
+      return beganElsewhere(hub, rule);
     case "job-failed":
       return failedJobs(hub, rule, condition.withinMs);
     case "queue-stuck":
@@ -241,6 +245,31 @@ async function endedUnsafe(hub: Hub, rule: LiveRule, withinMs: number): Promise<
     if (safe === null) still.push(finding);
   }
   return still;
+}
+
+/** Finds programs that did not go on from what they were given, while that matters. */
+async function beganElsewhere(hub: Hub, rule: LiveRule): Promise<Finding[]> {
+  const runs = await hub.db.epoch.groupBy({
+    by: ["run"],
+    where: { OR: [{ passedOver: { not: null } }, { branch: { not: null } }] },
+    orderBy: { run: "asc" },
+    take: MOST,
+  });
+  const found: Finding[] = [];
+  for (const { run } of runs) {
+    for (const { epoch, nodeId, given, fromStep, path, at } of await findPassedOver(hub.db, run)) {
+      if (!isMeant(hub, rule, { nodeId, run })) continue;
+      const nodeName = hub.live.nodes.get(nodeId)?.name ?? null;
+      const words = beganElsewhereWords({
+        given: given.step,
+        from: fromStep,
+        path: path === null ? null : visibleText(path),
+      });
+      const text = `saw that the program of ${run} ${words}`;
+      found.push({ subject: `${run} ${epoch}`, nodeId, nodeName, run, text, since: at });
+    }
+  }
+  return found;
 }
 
 async function lostWork(

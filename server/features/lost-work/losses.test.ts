@@ -12,11 +12,19 @@ const losses = () => callAs(test.hub, "viewer").losses.list({ run: null, nodeId:
 /** What the node says of the run: seen on disk up to one step, trained up to another. */
 async function says(
   who: TestNode,
-  about: { localStep: number; trainedStep: number | null; at: number; idleMs?: number },
+  about: { localStep: number; trainedStep: number | null; at: number; idleMs?: number; isLocalByTime?: true },
 ): Promise<void> {
-  const { localStep, trainedStep, at, idleMs = 0 } = about;
+  const { localStep, trainedStep, at, idleMs = 0, isLocalByTime } = about;
   const trained = { trainedStep, trainedAt: trainedStep === null ? null : at };
-  const backlog = makeRunBacklog({ run, startedAt: at - 3_600_000, ...trained, localStep, localAt: at, idleMs });
+  const backlog = makeRunBacklog({
+    run,
+    startedAt: at - 3_600_000,
+    ...trained,
+    localStep,
+    localAt: at,
+    idleMs,
+    ...(isLocalByTime && { isLocalByTime }),
+  });
   const rates = { upBytesPerSecond: 0, downBytesPerSecond: 0, rttMs: null, disk: null, cpuPercent: null };
   const report = { bootId: "boot-one-id", seq: 1, at, ...rates, runs: [backlog], transfers: [] };
   await callAs(test.hub, who.caller).node.progress(report);
@@ -165,6 +173,19 @@ describe("a run that another node takes over", () => {
     await says(node, { localStep: 80, trainedStep: null, at: test.hub.now() });
     await claim(other);
     expect(await losses()).toMatchObject([{ fromStep: null, lastStep: 80, lostSteps: 80, lostMs: 3_600_000 }]);
+  });
+
+  it("has lost time and no steps when its steps are times of writing", async () => {
+    await claim(node);
+    const at = test.hub.now();
+    const time = Math.floor(at / 1_000);
+    await makeSafe(test.hub, node, { epoch: 1, step: time });
+    await says(node, { localStep: time + 900, trainedStep: null, at: at + 900_000, isLocalByTime: true });
+    await claim(other);
+    const [row, ...rest] = await losses();
+    expect(rest).toEqual([]);
+    expect(row).toMatchObject({ fromStep: time, lostSteps: 0 });
+    expect(row?.lostMs).toBeGreaterThan(800_000);
   });
 
   it("has not lost the time in which its writer did not train", async () => {

@@ -64,7 +64,7 @@ export function offeredPaths(
 ): { suggestedPath: string; trainingPath: string | null; watched: NodePlaces["watched"] } {
   const places = placesOf(node);
   const apart = placeApart(places, shapeOf(checkpoint));
-  const trainingPath = placeInTraining(places, { run: checkpoint.run, path: place.path });
+  const trainingPath = placeInTraining(places, { run: checkpoint.run, path: place.path, root: place.root });
   const unknown = placeApart({ ...places, restoreFolder: "/restored" }, shapeOf(checkpoint)) ?? "";
   return { suggestedPath: apart ?? trainingPath ?? unknown, trainingPath, watched: places.watched };
 }

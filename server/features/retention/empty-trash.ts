@@ -8,6 +8,8 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { OLD_ENOUGH_MS } from "#storage/manifest/classify-orphan.ts";
 import { mayDelete, requireMayDelete } from "#server/core/retention/may-delete.ts";
+import { isUpTo } from "#protocol/history/passed-over.ts";
+import { findPassedOver } from "#server/core/runs/passed-over.ts";
 import { findRead } from "#server/core/retention/find-read.ts";
 import { holding, nameOf, withCheckpoint } from "./write-retention-record.ts";
 import { readRecords } from "#server/core/retention/read-record.ts";
@@ -93,6 +95,17 @@ async function finishRemovals(hub: Hub, isStopped: () => boolean): Promise<void>
   });
 }
 
+/** Returns whether a checkpoint in the trash is of a line that its program passed over, which waits for a person. */
+async function isPassedOver(
+  hub: Hub,
+  { run, checkpointId }: Pick<KeepRecord, "run" | "checkpointId">,
+): Promise<boolean> {
+  const over = await findPassedOver(hub.db, run);
+  if (over.length === 0) return false;
+  const row = await hub.db.checkpoint.findUnique({ where: { id: checkpointId }, select: { writerEpoch: true } });
+  return row !== null && isUpTo(over, row.writerEpoch);
+}
+
 /** Deletes what has been in the trash for long enough, and continues interrupted deletions; the schedule calls it. */
 export async function emptyDue(hub: Hub, isStopped: () => boolean): Promise<void> {
   if (!(await mayDelete(hub))) return;
@@ -109,6 +122,7 @@ export async function emptyDue(hub: Hub, isStopped: () => boolean): Promise<void
   });
   for (const row of due) {
     if (isStopped()) return;
+    if (await isPassedOver(hub, row)) continue;
     try {
       const verdict = await begin(hub, row.checkpointId);
       if (verdict === "kept")

@@ -5,11 +5,13 @@ import { KEPT_NOWHERE } from "#protocol/retention/keeping.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Database } from "#prisma/open.ts";
 import { WRITTEN_BY_NODES } from "#server/core/runs/is-adopted.ts";
+import { placeOfRow } from "#server/core/runs/place-of-row.ts";
 import { mapInSlices } from "#server/platform/pauses.ts";
 import { findKeeping } from "#server/core/retention/find-keeping.ts";
+import { findPassedOver } from "#server/core/runs/passed-over.ts";
 import { findRead } from "#server/core/retention/find-read.ts";
 
-type Db = Pick<Database, "checkpoint" | "checkpointCopy" | "keepRecord" | "epoch" | "command" | "transfer">;
+type Db = Pick<Database, "run" | "checkpoint" | "checkpointCopy" | "keepRecord" | "epoch" | "command" | "transfer">;
 
 /** Rows per query: a run may have tens of thousands of checkpoints. */
 const PAGE = 500;
@@ -73,11 +75,13 @@ export async function readHistory(db: Db, run: string): Promise<KeepHistory> {
         isRestoring: reading.has(row.id),
         homes: [...(row.damagedAt === null ? [row.profileId] : []), ...(homes.get(row.id) ?? [])],
         wasBroughtBack: wereBroughtBack.has(row.id),
+        root: placeOfRow(row)?.root?.index,
       };
     }),
     parents: epochs.flatMap(({ parentEpoch, parentStep }) =>
       parentEpoch === null || parentStep === null ? [] : [{ epoch: parentEpoch, step: Number(parentStep) }],
     ),
+    passedOver: (await findPassedOver(db, run)).map(({ given }) => given),
     fresh: epochs.flatMap(({ epoch, parentEpoch }) => (parentEpoch === null ? [epoch] : [])),
   };
 }

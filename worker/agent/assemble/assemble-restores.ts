@@ -1,3 +1,4 @@
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { join } from "node:path";
 import { systemClock } from "../../base/clock.ts";
 import type { Ledger } from "../../capture/ledger.ts";
@@ -79,7 +80,18 @@ function noteEnd(pieces: RestorePieces, restored: RestoreCommand, about: Restore
     // Training continues from here, so only work after this step can be lost.
     const { counters } = about;
     const epoch = origin?.writerEpoch ?? null;
-    const point = { step: restored.step, at: sending.wallNow(), sizeBytes: counters?.bytesTotal ?? 0, epoch };
+    const sizeBytes = counters?.bytesTotal ?? 0;
+    const point = {
+      step: restored.step,
+      at: sending.wallNow(),
+      sizeBytes,
+      epoch,
+      source: stepSourceOf(origin?.place),
+      place: origin?.place,
+    };
+    // Of several watched folders the one with the highest step says what is safe.
+    const known = ledger.safe(restored.run);
+    if (origin?.place.root !== undefined && known !== null && known.epoch === epoch && known.step > point.step) return;
     ledger.noteSafe(restored.run, point).catch(reporter.waitingFor);
   }
 }

@@ -63,7 +63,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     hub: sending.hub,
     group: options.group,
     onOver: reporter.runOver,
-    onClaimed: ({ name }, { epoch }) => ledger.noteEpoch(name, epoch),
+    onClaimed: ({ name }, { epoch, branch }) => ledger.noteEpoch(name, epoch, branch),
   });
   const ends = createEnds();
   const savedRuns = new Set<RunName>();

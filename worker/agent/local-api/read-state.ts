@@ -1,4 +1,4 @@
-import { relative } from "node:path";
+import { join, relative } from "node:path";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import { linesOf } from "#protocol/checkpoint/folder-lines.ts";
 import type { LocalRun, LocalState, LocalStatus, Sustain } from "#protocol/local-api/local.ts";
@@ -100,7 +100,12 @@ async function findLines({ options, ledger, watchedSince }: Agent): Promise<NonN
     const found = await readLocalCheckpoints(watch, evidence).catch(() => []);
     const placed = found
       .filter(({ state }) => state !== "torn")
-      .map(({ path, step, writtenAt }) => ({ path: relative(folder, path), step, at: Math.round(writtenAt) }));
+      .map(({ path, step, stepSource: stepFrom, writtenAt }) => ({
+        path: watch.root === undefined ? relative(folder, path) : join(watch.root.name, relative(folder, path)),
+        step,
+        ...(stepFrom !== "name" && { stepFrom }),
+        at: Math.round(writtenAt),
+      }));
     lines.push(...linesOf(placed).map((line) => ({ run, ...line })));
   }
   return lines.slice(0, MOST_TRANSFERS);
@@ -122,7 +127,16 @@ function describe(agent: Agent, run: RunBacklog, now: { at: number; rate: number
   const isSent = leftBytes === 0 && agent.ledger.piece(run.run) !== null;
   const etaMs = isSent ? null : leftBytes === 0 ? 0 : rate > 0 ? Math.ceil((leftBytes / rate) * 1000) : null;
   const isHeld = agent.ledger.isHeld(run.run);
-  return { ...run, risk: riskOf(run, now.at), etaMs, sustain: sustainOf(run, uplink), isHeld };
+  return {
+    ...run,
+    risk: riskOf(run, now.at),
+    etaMs,
+    sustain: sustainOf(run, uplink),
+    isHeld,
+    folders: agent.options.watches.filter((watch) => watch.run === run.run).map(({ folder }) => folder),
+    safePlace: agent.ledger.safe(run.run)?.place ?? null,
+    branch: agent.runs.get(run.run)?.claim?.branch ?? null,
+  };
 }
 
 /** Returns the drain forecast of one run; null while the uplink's rate or the checkpoint size is unknown. */

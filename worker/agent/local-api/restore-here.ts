@@ -2,8 +2,10 @@ import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { PreviewAnswer, RestoreAnswer, restoreInput } from "#protocol/local-api/local.ts";
 import type { RunName } from "#protocol/base/names.ts";
+import { kindAt } from "#protocol/checkpoint/place.ts";
 import { filesOfRank } from "#protocol/checkpoint/rank-files.ts";
 import type { Agent } from "../agent-assemble.ts";
+import { findPlace, type FoundPlace } from "../find-place.ts";
 import { previewRestore } from "../preview-restore.ts";
 import { parseManifest } from "#worker/restore/read-checkpoint.ts";
 import { restoreNewest } from "../restore-newest.ts";
@@ -46,7 +48,7 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
     const { tensors = null } = input;
     const wanted = { checkpointId, run, step, targetPath: input.path, files: await filesOf(found), tensors };
     const preview = await previewRestore(agent, { ...wanted, isOwn: true });
-    return { run, step, path: input.path, checkpointId, preview };
+    return { run, step, path: input.path, ...(await shapeOf(agent, found, input)), checkpointId, preview };
   }
   const mayFallBack = input.fallback && input.step === undefined && input.role === undefined;
   const parts = input.tensors === undefined ? {} : { tensors: input.tensors };
@@ -65,7 +67,26 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
   const { origin } = restored;
   const isForeign = origin !== null && origin.node !== null && origin.node.id !== agent.nodeId && origin.pickles > 0;
   const foreign = isForeign ? { node: origin.node?.name ?? "", pickles: origin.pickles } : null;
-  return { run, step, path, checkpointId, passedOver, passedOverWhy, foreign };
+  return {
+    run,
+    step,
+    path,
+    ...(await shapeOf(agent, restored, input)),
+    checkpointId,
+    passedOver,
+    passedOverWhy,
+    foreign,
+  };
+}
+
+/** Returns where a checkpoint lies in its watched folder, and how it lies at the path of a restore. Tensors make a folder. */
+async function shapeOf(
+  agent: Agent,
+  found: FoundPlace,
+  { path, tensors }: Input,
+): Promise<Required<Pick<RestoreAnswer, "place" | "kind">>> {
+  const place = await findPlace(agent, found);
+  return { place, kind: tensors === undefined ? kindAt(place, path) : "folder" };
 }
 
 /** Returns the names of the wanted files; null: all. */

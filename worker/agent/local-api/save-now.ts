@@ -1,5 +1,5 @@
 import { stat } from "node:fs/promises";
-import { basename, resolve } from "node:path";
+import { basename, resolve, sep } from "node:path";
 import type * as z from "zod";
 import { Fault, faultFrom } from "#protocol/faults/fault.ts";
 import type { SaveAnswer, saveInput } from "#protocol/local-api/local.ts";
@@ -26,7 +26,9 @@ export async function saveNow(
 ): Promise<SaveAnswer> {
   const { ledger, ends } = agent;
   const run = whichRun(agent.options.watches, input);
-  const watch = agent.options.watches.find((one) => one.run === run);
+  const ofRun = agent.options.watches.filter((one) => one.run === run);
+  const path = resolve(input.path);
+  const watch = ofRun.find(({ folder }) => path.startsWith(folder + sep)) ?? ofRun[0];
   const candidate = await readCandidate(input);
   const look = await lookAt(candidate);
   if (look === null) throw new Fault("NOT_FOUND", { op: "save", subject: candidate.path });
@@ -41,6 +43,7 @@ export async function saveNow(
     look,
     run,
     root: watch?.folder ?? null,
+    watchedRoot: watch?.root,
     priority: PRIORITY[input.priority],
   });
   const known = taken ?? ledger.all().findLast(({ sourcePath }) => sourcePath === candidate.path);
@@ -70,7 +73,8 @@ async function readCandidate({ path, step: wished }: { path: string; step?: numb
     throw new Fault("BAD_INPUT", { op: "save", subject: whole, detail: "it is a pipe, a socket or a device: no file" });
   const kind = stats.isDirectory() ? "folder" : "file";
   const name = basename(whole);
-  const step = wished ?? stepOf(name, kind) ?? (kind === "folder" ? await readGlobalStep(whole) : null);
+  const named = wished ?? stepOf(name, kind);
+  const step = named ?? (kind === "folder" ? await readGlobalStep(whole) : null);
   if (step === null) {
     throw new Fault("BAD_INPUT", {
       op: "save",
@@ -78,7 +82,8 @@ async function readCandidate({ path, step: wished }: { path: string; step?: numb
       detail: "neither its name nor a trainer_state.json in it tells the step: say which one it is",
     });
   }
-  return { path: whole, name, step, kind };
+  const stepFrom = wished !== undefined ? "said" : named === null ? "inside" : null;
+  return { path: whole, name, step, kind, ...(stepFrom !== null && { stepFrom }) };
 }
 
 async function whyUnfinished(candidate: Candidate, look: Parameters<typeof readReadiness>[1]): Promise<string | null> {

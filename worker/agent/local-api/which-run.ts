@@ -14,10 +14,11 @@ export function whichRun(
   if (about.run !== undefined) return about.run;
   const { path } = about;
   const around = path === undefined ? undefined : watches.find(({ folder }) => isIn(folder, path));
-  const [only, another] = watches;
-  const found = around ?? (another === undefined ? only : undefined);
-  if (found !== undefined) return found.run;
-  const names = watches.map(({ run }) => run).join(", ");
+  const runs = [...new Set(watches.map(({ run }) => run))];
+  const [only, another] = runs;
+  const found = around?.run ?? (another === undefined ? only : undefined);
+  if (found !== undefined) return found;
+  const names = runs.join(", ");
   const detail = names === "" ? "name the run: this worker watches none" : `name the run: this worker writes ${names}`;
   throw new Fault("BAD_INPUT", { op: "local", subject: "run", detail });
 }

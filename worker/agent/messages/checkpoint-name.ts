@@ -1,6 +1,6 @@
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { ShownPlace } from "#protocol/checkpoint/place.ts";
-import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { stepWords, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 
 /** Returns the checkpoint in words: its run and step, or "the final model of" the run. */
 export const checkpointName = (about: {
@@ -11,4 +11,4 @@ export const checkpointName = (about: {
 }): string =>
   about.role === "final-model"
     ? `the final model of ${about.run}`
-    : `${about.run} ${stepWords(about.step, about.place?.stepFrom)}`;
+    : `${about.run} ${stepWords(about.step, stepSourceOf(about.place))}`;

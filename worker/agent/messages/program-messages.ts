@@ -1,6 +1,10 @@
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { lostWords } from "#protocol/history/losses.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
+import { beganElsewhereWords } from "#protocol/history/passed-over.ts";
+import type { StepSource } from "#protocol/checkpoint/place.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
 
 /** Messages about the program beside the worker, and about where it continues. */
@@ -13,11 +17,11 @@ export interface ProgramMessages {
   /** Says that `--from` was applied at an earlier start already. */
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
   /** Warns that a program did not continue from the checkpoint it was given. `from` null: it began at its beginning. */
-  beganElsewhere(about: { run: string; given: number; from: number | null }): void;
+  beganElsewhere(about: { run: string; given: number; from: number | null; path: string }): void;
   /** Warns that the framework will create a new folder at its next start, outside of the watched one. */
   writesElsewhere(about: { run: string; folder: string; above: string; next: string }): void;
   /** Says that a program counts from a lower step than the run had reached, and that a new epoch begins. */
-  lineBegun(about: { run: string; step: number; after: number; epoch: number }): void;
+  lineBegun(about: { run: string; epoch: number; branch: LineBranch }): void;
   /**
    * Warns that the program failed at once. `before`: the complete step before the one it was given; null when there is none.
    */
@@ -25,7 +29,7 @@ export interface ProgramMessages {
   /** Says that the bucket holds a later step than the chosen one, which may be incomplete. */
   doubtfulLater(about: { run: string; step: number; why: string }): void;
   /** Says where the run continues; `step` null: it starts from the beginning. */
-  resuming(about: { run: string; step: number | null; path: string | null }): void;
+  resuming(about: { run: string; step: number | null; source: StepSource | undefined; path: string | null }): void;
   /** Prints what an interruption cost. */
   lost(loss: {
     run: string;
@@ -64,21 +68,24 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
     const now = step === null ? "It has saved nothing since." : `It goes on from step ${formatCount(step)}.`;
     terminal.say(`${run} was started ${chosen} before (--from). ${now}`, { type: "chosen-before", run, from, step });
   },
-  beganElsewhere: ({ run, given, from }) =>
+  beganElsewhere: ({ run, given, from, path }) =>
     terminal.say(
-      `The program of ${run} was given step ${formatCount(given)} and began ${from === null ? "at the beginning" : `at step ${formatCount(from)}`}: it looks for its checkpoint somewhere else. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
-      { type: "began-elsewhere", run, given, from },
+      `The program of ${run} ${beganElsewhereWords({ given, from, path: visibleText(path) })}. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
+      { type: "began-elsewhere", run, given, from, path },
     ),
   writesElsewhere: ({ run, folder, above, next }) =>
     terminal.say(
       `The program of ${run} may write elsewhere from now on: because ${folder} is there, its framework makes a new folder in ${above} (${next}). Watch ${above} instead.`,
       { type: "writes-elsewhere", run, folder, above, next },
     ),
-  lineBegun: ({ run, step, after, epoch }) =>
+  lineBegun: ({ run, epoch, branch }) => {
+    const { step, after } = branch;
+    const before = stepWords(after.step, after.isByTime === true ? "time" : undefined);
     terminal.say(
-      `Training of ${run} began anew: step ${formatCount(step)} was written after step ${formatCount(after)}. What it writes from now on is kept as epoch ${epoch}; everything before stays in the bucket.`,
-      { type: "line-begun", run, step, after, epoch },
-    ),
+      `Training of ${run} began anew: ${stepWords(step)} was written after ${before}. What it writes from now on is kept as epoch ${epoch}, a new line; everything before stays in the bucket.`,
+      { type: "line-begun", run, step, after: after.step, epoch, branch },
+    );
+  },
   failedAtOnce: ({ run, step, code, ranMs, before }) => {
     const what = `The program ended with ${code} after ${formatDuration(ranMs)}, before it saved anything: step ${formatCount(step)} of ${run} may not be what it expects.`;
     const way =
@@ -92,9 +99,10 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
       `Step ${formatCount(step)} of ${run} is in the bucket and doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
       { type: "doubtful-later", run, step, why },
     ),
-  resuming: ({ run, step, path }) => {
-    const text = step === null ? `${run} starts from the beginning.` : `${run} goes on from step ${formatCount(step)}.`;
-    terminal.say(text, { type: "resuming", run, step, path });
+  resuming: ({ run, step, source, path }) => {
+    const text =
+      step === null ? `${run} starts from the beginning.` : `${run} goes on from ${stepWords(step, source)}.`;
+    terminal.say(text, { type: "resuming", run, step, ...(source !== undefined && { stepSource: source }), path });
   },
   lost: ({ run, fromStep, lastStep, lostSteps, lostMs, isEstimated = false }) => {
     const again = `${lostWords({ lostSteps, lostMs, isEstimated })} ${lostSteps === 0 ? "is" : "are"} done again`;

@@ -1,6 +1,7 @@
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import { withoutResults } from "#protocol/recognition/checkpoint-file-names.ts";
 import { dateIn, endOfDate, isTemporaryName } from "#protocol/recognition/checkpoint-layouts.ts";
+import type { StepSource } from "#protocol/checkpoint/place.ts";
 import type { LinkRule } from "./link-rule.ts";
 
 /**
@@ -14,8 +15,8 @@ export interface Candidate {
   path: string;
   name: string;
   step: number;
-  /** Absent: the step is in the name. `inside`: a file holds it. `time`: no step is known; seconds since 1970 stand for it. */
-  stepFrom?: "inside" | "time";
+  /** Origin of the step (see `stepSource`); absent: the name. */
+  stepFrom?: Exclude<StepSource, "name">;
   kind: "folder" | "file" | "files";
   /** Absent for an ordinary checkpoint. */
   role?: CheckpointRole;

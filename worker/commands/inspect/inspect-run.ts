@@ -1,5 +1,6 @@
 import { isAdopted } from "#protocol/checkpoint/adopted.ts";
 import type { CheckpointInspection, FileSummary } from "#protocol/checkpoint/inspect.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { Fault, sentenceOf } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
@@ -10,23 +11,26 @@ import { readRunToRestore } from "../../local-api/read-run-at-step.ts";
 import { inspectorOf, inspectStored, type ReadableCheckpoint } from "../../restore/inspect-stored.ts";
 import { readKeyFile } from "../../standalone/key-file.ts";
 import { openBucket, readTo } from "../../standalone/open-standalone.ts";
+import { lineageOf, lineageSentences, type Lineage } from "./lineage-sentences.ts";
 import { openStored } from "./open-stored.ts";
 import { curveLines, sumLines, tensorCount, writeInspection } from "./write-inspection.ts";
 
 const SHOWN = "tidemark inspect RUN[@STEP] [FILE] --to s3://bucket/prefix";
 
 /** What is told of a checkpoint besides its files. */
-interface About {
+interface About extends Lineage {
   run: string;
   step: number;
   epoch: number;
   node: string | null;
   isEncrypted: boolean;
+  capturedAt: number;
+  sizeBytes: number;
 }
 
 /**
- * `tidemark inspect RUN[@STEP] [FILE] --to s3://bucket/prefix`: what is inside a checkpoint of a bucket, or inside one file of it, by
- * reading only what describes it. Ends with the exit code of the first damaged file.
+ * `tidemark inspect RUN[@STEP] [FILE] --to s3://bucket/prefix`: place and lineage of a checkpoint of a bucket and what is inside
+ * it, or what is inside one file of it, by reading only what describes it. Ends with the exit code of the first damaged file.
  * Faults: BAD_INPUT, NOT_FOUND, SEAL_KEY_NEEDED, SEAL_BROKEN, those of the store, CANCELLED.
  */
 export async function inspectRun(verb: Verb, to: string, openInspector: () => Inspector): Promise<number> {
@@ -47,7 +51,9 @@ export async function inspectRun(verb: Verb, to: string, openInspector: () => In
     const inspected = await inspectStored(inspector, checkpoint, signal);
     const found = summariseCheckpoint({ checkpointId, manifest }, inspected);
     const node = isAdopted(manifest) ? null : manifest.node.name;
-    const about: About = { run: wish.run, step, epoch, node, isEncrypted: key !== null };
+    const { capturedAt, sizeBytes } = manifest;
+    const told = { run: wish.run, step, epoch, node, isEncrypted: key !== null, capturedAt, sizeBytes };
+    const about: About = { ...told, ...lineageOf(manifest) };
     const { files, tree: _tree, ...sums } = found;
     terminal.result(sentencesOf(about, found).join("\n"), { type: "checkpoint", ...about, ...sums, files });
     const fault = files.find((file) => file.fault !== null)?.fault ?? null;
@@ -89,7 +95,8 @@ function sentencesOf(about: About, found: CheckpointInspection): string[] {
     ", ",
   );
   const lines = [
-    `${shownName(about.run)} step ${formatCount(about.step)}, epoch ${about.epoch}${by}: ${what} (${formatBytes(read)} of it read)`,
+    `${shownName(about.run)} ${stepWords(about.step, about.stepSource ?? undefined)}, epoch ${about.epoch}${by}: ${what} (${formatBytes(read)} of it read)`,
+    ...lineageSentences(about.epoch, about),
   ];
   const tensors = files.reduce((sum, file) => sum + file.tensors, 0);
   if (tensors > 0) lines.push(...sumLines({ ...found, dtypes, tensors }));

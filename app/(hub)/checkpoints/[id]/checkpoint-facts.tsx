@@ -1,4 +1,6 @@
 "use client";
+import { branchWords } from "#protocol/history/passed-over.ts";
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { Link } from "../../../_ui/navigation/link.tsx";
 import type { ReactNode } from "react";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
@@ -49,7 +51,11 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
           <Fact name="Place">
             <span className="font-mono text-12 break-all">{visibleText(view.place.path)}</span>{" "}
             <span className="text-soft">
-              in the watched folder; a restore puts it back there{SOURCE_WORDS[view.place.stepFrom ?? "name"]}
+              {KIND_WORDS[view.place.kind]} in{" "}
+              {view.place.root === undefined
+                ? "the watched folder"
+                : `the watched folder ${visibleText(view.place.root.name)}`}
+              ; a restore puts it back there{SOURCE_WORDS[stepSourceOf(view.place) ?? "name"]}
             </span>
           </Fact>
         )}
@@ -98,7 +104,9 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
           <Fact name="Lineage">
             <span className="nums">
               epoch {view.writerEpoch}, attempt <span className="font-mono text-12">{visibleText(view.attempt)}</span>
-              {view.parent === null ? (
+              {view.branch !== null ? (
+                `, a new line: ${branchWords(view.branch)}`
+              ) : view.parent === null ? (
                 ", the run started fresh in this epoch"
               ) : (
                 <>
@@ -127,9 +135,12 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
 }
 
 /** Source of the step number when the checkpoint's name does not contain it. */
+const KIND_WORDS = { folder: "a folder", file: "a file", files: "the first of several files" } as const;
+
 const SOURCE_WORDS = {
   name: "",
   inside: ". Its name has no step; a file in it does",
+  said: ". Its step was given when it was saved",
   time: ". Nothing in it names a step, so it is ordered by time",
 } as const;
 

@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../../../_ui/navigation/link.tsx";
-import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { stepWords, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
 import { PageFault } from "../../../_hub/faults/page-fault.tsx";
@@ -45,7 +45,7 @@ export function CheckpointPageView({ id }: { id: string }) {
     refetchInterval: (query) => (query.state.data?.state === "uploading" ? 2000 : false),
   });
   const view = checkpoint.data;
-  useTitle(view === undefined ? null : `${visibleText(view.run)} ${stepWords(view.step, view.place?.stepFrom)}`);
+  useTitle(view === undefined ? null : `${visibleText(view.run)} ${stepWords(view.step, stepSourceOf(view.place))}`);
   if (view !== undefined) return <CheckpointBody view={view} />;
   if (checkpoint.isError)
     return <PageFault query={checkpoint} thing="checkpoint" wayOut={<ButtonLink href="/runs">All runs</ButtonLink>} />;
@@ -81,7 +81,7 @@ function CheckpointBody({ view }: { view: CheckpointView }) {
             </Link>{" "}
             <span className="nums">
               {view.role === "final-model" ? "final model at " : ""}
-              {stepWords(view.step, view.place?.stepFrom)}
+              {stepWords(view.step, stepSourceOf(view.place))}
             </span>
           </>
         }

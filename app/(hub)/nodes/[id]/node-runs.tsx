@@ -99,6 +99,11 @@ function NodeRunRow({ run, line, newest, state: writerState }: NodeRunRowProps) 
           <div className="text-12 text-risk">step {formatCount(line.doubtfulStep)} is doubtful</div>
         )}
         {line?.isFinalDoubtful === true && <div className="text-12 text-risk">the final model is doubtful</div>}
+        {line !== undefined && line.passedOverStep !== null && (
+          <div className="text-12 text-risk">
+            its program did not go on from step {formatCount(line.passedOverStep)}
+          </div>
+        )}
         {newest?.isDamaged === true && <div className="text-12 text-risk">damaged</div>}
         {run.safeAt !== null && safeStep === run.safeStep && now > 0 && (
           <div className="text-12 text-faint">{formatDuration(now - run.safeAt)} old</div>

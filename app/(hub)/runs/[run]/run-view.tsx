@@ -44,6 +44,8 @@ const MetricsPanel = onDemand(
 );
 // Loaded on demand, because few runs are claimed by several nodes.
 const ClaimNotices = onDemand(() => import("./claim-notices.tsx").then((part) => part.ClaimNotices));
+// Loaded on demand, because few runs begin a new line.
+const LineNotices = onDemand(() => import("./line-notices.tsx").then((part) => part.LineNotices));
 // Loaded later, because it is below the main content of the page.
 const RunBelow = onItsWay(() => import("../../../_runs/run-below.tsx").then((part) => part.RunBelow));
 
@@ -121,6 +123,7 @@ function RunBody({ run }: { run: RunView }) {
         }
       />
       {(run.askedBy.length > 0 || run.handedTo !== null) && <ClaimNotices run={run} />}
+      {(run.passedOver.length > 0 || run.epochs[0]?.branch != null) && <LineNotices run={run} />}
       <Panel
         title="Steps"
         note={<RunTide run={run} show="line and words" />}

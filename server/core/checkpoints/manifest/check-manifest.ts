@@ -1,5 +1,6 @@
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { attemptPrefix, parseDataKey } from "#protocol/checkpoint/keys.ts";
 import { attemptId, runName } from "#protocol/base/names.ts";
@@ -29,7 +30,13 @@ export type Parent = Manifest["parent"];
  */
 export async function checkAnnounced(
   manifest: Manifest,
-  announced: { checkpoint: Checkpoint; files: AnnouncedFiles; nodeName: string; parent: Parent },
+  announced: {
+    checkpoint: Checkpoint;
+    files: AnnouncedFiles;
+    nodeName: string;
+    parent: Parent;
+    branch: LineBranch | null;
+  },
 ): Promise<void> {
   const { checkpoint } = announced;
   const same: [string, unknown, unknown][] = [
@@ -41,6 +48,8 @@ export async function checkAnnounced(
     ["node", manifest.node.id, checkpoint.nodeId],
     ["node name", manifest.node.name, announced.nodeName],
     ["parent", JSON.stringify(manifest.parent), JSON.stringify(announced.parent)],
+    // A claim read from the bucket may have lost it.
+    ["branch", JSON.stringify(manifest.branch ?? announced.branch), JSON.stringify(announced.branch)],
     ["homes", JSON.stringify(manifest.homes), JSON.stringify([homeOf(checkpoint)])],
   ];
   for (const [what, given, expected] of same) {

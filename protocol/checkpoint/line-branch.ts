@@ -1,0 +1,21 @@
+import * as z from "zod";
+import { anyEpoch, step, writerEpoch } from "../base/names.ts";
+
+/**
+ * A new line of training in a run: its program counts from a lower step than the run had reached. The line has an epoch of its
+ * own without a parent, because nothing shows that its state comes from an earlier checkpoint. The branch records what is known.
+ */
+
+/** `isByTime`: the step is the time of writing in seconds since 1970. */
+const branchPoint = z.object({ epoch: anyEpoch, step, isByTime: z.literal(true).optional() });
+
+/** Where a new line of training branches off. */
+export const lineBranch = z.object({
+  /** Checkpoint that the program was given when it started; null: none, or it trained on from there before it went back. */
+  from: branchPoint.nullable(),
+  /** Highest step that the run had reached in the epoch before the line. */
+  after: branchPoint.extend({ epoch: writerEpoch }),
+  /** First step that the program wrote in the line. */
+  step,
+});
+export type LineBranch = z.infer<typeof lineBranch>;

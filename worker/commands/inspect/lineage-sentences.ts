@@ -1,0 +1,51 @@
+import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
+import type { ShownPlace, StepSource } from "#protocol/checkpoint/place.ts";
+import { placeWords, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
+import { branchWords } from "#protocol/history/passed-over.ts";
+import { formatCount } from "#protocol/base/units.ts";
+import { shownName } from "../../command-line/verb.ts";
+import { placeOfStored } from "../../standalone/choose-checkpoint.ts";
+
+/** What the manifest of a checkpoint says of its place and of what it comes from. */
+export interface Lineage {
+  place: ShownPlace;
+  /** Origin of its step; null: a worker of an earlier version did not note it. */
+  stepSource: StepSource | null;
+  parent: { epoch: number; step: number } | null;
+  branch: LineBranch | null;
+  doubt: string | null;
+}
+
+const SOURCES = {
+  name: "its name says the step",
+  inside: "a file in it says the step",
+  said: "the step was given when it was saved",
+  time: "nothing in it says a step",
+} as const;
+
+/** Returns the place and lineage of a checkpoint whose names are readable. */
+export function lineageOf(manifest: StoredManifest): Lineage {
+  const place = placeOfStored(manifest);
+  const stepSource = stepSourceOf(place) ?? null;
+  if (isAdopted(manifest)) return { place, stepSource, parent: null, branch: null, doubt: null };
+  const { parent, branch = null, doubt = null } = manifest;
+  return { place, stepSource, parent, branch, doubt };
+}
+
+/** Returns where a checkpoint lies in its watched folder, what its epoch started from, and why it is doubtful, for people. */
+export function lineageSentences(epoch: number, { place, stepSource, parent, branch, doubt }: Lineage): string[] {
+  const source = stepSource === null ? "" : `; ${SOURCES[stepSource]}`;
+  const root = place.root === undefined ? " in the watched folder" : "";
+  return [
+    `Place: ${placeWords(place)}${root}${source}`,
+    `Lineage: ${startWords(epoch, { parent, branch })}`,
+    ...(doubt === null ? [] : [`Doubtful: ${shownName(doubt)}`]),
+  ];
+}
+
+function startWords(epoch: number, { parent, branch }: Pick<Lineage, "parent" | "branch">): string {
+  if (branch !== null) return `epoch ${epoch} is a new line: ${branchWords(branch)}`;
+  if (parent === null) return `the run started fresh in epoch ${epoch}`;
+  return `epoch ${epoch} went on from step ${formatCount(parent.step)} of epoch ${parent.epoch}`;
+}
