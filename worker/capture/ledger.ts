@@ -114,6 +114,12 @@ export interface Ledger {
 
 const looseText = ({ names, newestMs }: LooseFingerprint): string => `${names} ${newestMs}`;
 
+/** Returns whether a text of `looseText` stands for the same content, on a disk whose times are not exact. */
+function isWithinWobble(text: string, loose: LooseFingerprint): boolean {
+  const [names, newestMs] = text.split(" ");
+  return names === loose.names && Math.abs(Number(newestMs) - loose.newestMs) <= MOST_WOBBLE_MS;
+}
+
 interface Change {
   by: MoveBy;
   at: number;
@@ -199,8 +205,7 @@ export async function openLedger(
       const known = books.known.get(path + LOOSE);
       const loose = known === undefined || books.known.get(path) === look.fingerprint ? null : looseFingerprint(look);
       if (loose === null) return;
-      const [names, newestMs] = known?.split(" ") ?? [];
-      if (names !== loose.names || Math.abs(Number(newestMs) - loose.newestMs) > MOST_WOBBLE_MS) return;
+      if (!isWithinWobble(known ?? "", loose)) return;
       const isUnfinished = books.unfinished.has(path) && { isUnfinished: true as const };
       await write({ t: "known", path, fingerprint: look.fingerprint, ...isUnfinished });
     },
