@@ -184,13 +184,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
       await refusals.refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
     },
-    onLooked: async (candidate, { look, isKnown }) => {
-      const about = { isKnown, wallNow: wallNow(), waitMs: settleMs * QUIET_TIMES };
-      if (await followShape(ledger, candidate, about)) capturing.onClosed?.();
-      const stored =
-        isKnown && candidate.lacks !== undefined ? ledger.storedAs(candidate.path, look.fingerprint) : null;
-      if (stored !== null) capturing.onDoubt?.(stored, lacksWords(candidate.lacks ?? ""));
-    },
+    onLooked: (candidate, looked) => followLooked(capturing, candidate, looked),
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
@@ -238,6 +232,19 @@ function watchingOf(capturing: Capturing): WatchingHere {
       return true;
     },
   };
+}
+
+/** Ends the waits that a look shows to be over, and doubts what is stored and lacks a file. */
+async function followLooked(
+  capturing: Capturing,
+  candidate: Parameters<Watching["onLooked"]>[0],
+  { look, isKnown }: Parameters<Watching["onLooked"]>[1],
+): Promise<void> {
+  const { ledger, wallNow, settleMs } = capturing;
+  const about = { isKnown, wallNow: wallNow(), waitMs: settleMs * QUIET_TIMES };
+  if (await followShape(ledger, candidate, about)) capturing.onClosed?.();
+  const stored = isKnown && candidate.lacks !== undefined ? ledger.storedAs(candidate.path, look.fingerprint) : null;
+  if (stored !== null) capturing.onDoubt?.(stored, lacksWords(candidate.lacks ?? ""));
 }
 
 /** Returns the step of a final model: the one in the Trainer's state beside it, else the highest that is known of the run. */
