@@ -56,7 +56,10 @@ test("of one node alone end --require-safe with 9, and those of all nodes with 0
   expect(await first.exited).toMatchObject({ code: 9 });
   expect(said(first)).toContain("Kept: the piece of node 0 of 2 of last step 10");
   expect(said(first)).toContain("last: nothing of it is safe yet; nothing waits. last step 10 is not whole yet");
-  const both = await Promise.all([start(0), start(1)]);
+  const again = await start(0);
+  // A node that joined the epoch of the earlier start would be shut out by this one.
+  await waitUntil("the next epoch is open", () => said(again).includes("last starts from the beginning."));
+  const both = [again, await start(1)];
   for (const worker of both) expect(await worker.exited).toMatchObject({ code: 0 });
   for (const worker of both) expect(said(worker)).toContain("Safe: last step 10, with the pieces of all nodes.");
 });
@@ -92,7 +95,8 @@ test("of several nodes are joined into one checkpoint, which each of them goes o
   await waitUntil("both nodes know that it is safe", () =>
     [zero, one].every((node) => said(node).includes("Safe: fsdp step 10, with the pieces of all nodes.")),
   );
-  expect((await statusOf("zero")).stdout).toContain("fsdp: safe up to step 10; nothing waits");
+  const place = `the folder step_10 in ${stage.folderOf("zero")}`;
+  expect((await statusOf("zero")).stdout).toContain(`fsdp: safe up to step 10 (${place}); nothing waits`);
   await waitUntil("the hub counts it as safe", async () => {
     const now = await backlog();
     return now?.safeStep === 10 && now.work === "safe" && now.checkpoints === 0;
