@@ -92,7 +92,8 @@ test("of several nodes are joined into one checkpoint, which each of them goes o
   await waitUntil("both nodes know that it is safe", () =>
     [zero, one].every((node) => said(node).includes("Safe: fsdp step 10, with the pieces of all nodes.")),
   );
-  expect((await statusOf("zero")).stdout).toContain("fsdp: safe up to step 10; nothing waits");
+  const place = `the folder step_10 in ${stage.folderOf("zero")}`;
+  expect((await statusOf("zero")).stdout).toContain(`fsdp: safe up to step 10 (${place}); nothing waits`);
   await waitUntil("the hub counts it as safe", async () => {
     const now = await backlog();
     return now?.safeStep === 10 && now.work === "safe" && now.checkpoints === 0;

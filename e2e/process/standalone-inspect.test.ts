@@ -51,6 +51,8 @@ test("a checkpoint is summed up by its tensors and files, the newest where no st
   const newest = await inspected("plain");
   expect(newest.code).toBe(0);
   expect(newest.stdout).toMatch(/^plain step 20, epoch 1, by [^:]+: .*4 files, .* of it read\)/);
+  expect(newest.stdout).toMatch(/^Place: the folder checkpoint-20 in the watched folder/m);
+  expect(newest.stdout).toContain("Lineage: ");
   expect(newest.stdout).toMatch(/^model\.safetensors: safetensors, [\d.]+ MiB, \d+ tensors?$/m);
   const { stdout } = await inspected("plain@10", "--json");
   const line = JSON.parse(stdout.trim()) as { files: { path: string; readBytes: number; tensors: number }[] };

@@ -1,4 +1,5 @@
 import { byNewest } from "#protocol/checkpoint/checkpoint.ts";
+import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import { isFault, toFault } from "#protocol/faults/fault.ts";
 import { systemClock } from "../base/clock.ts";
@@ -21,8 +22,8 @@ export async function confirmPieces({ options, ledger, hub, reporter }: Parts): 
       client.node.findCheckpoint.query({ run }, { signal }),
     );
     if (found === null || !isNewer(found, ledger.safe(run))) continue;
-    const { step, writerEpoch: epoch, capturedAt: at } = found;
-    await ledger.noteSafe(run, { step, at, sizeBytes: piece.sizeBytes, epoch });
+    const { step, writerEpoch: epoch, capturedAt: at, place } = found;
+    await ledger.noteSafe(run, { step, at, sizeBytes: piece.sizeBytes, epoch, source: stepSourceOf(place), place });
     reporter.piecesJoined({ run, step });
   }
 }
