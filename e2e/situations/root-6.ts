@@ -23,6 +23,22 @@ export const root = {
       test: `${DESCENDANTS} > reaches the training in %s, and what it saves last becomes safe`,
     },
     {
+      situation:
+        "The same where the layout does not mark its end (accelerate's save_state), and only the shell dies of the signal.",
+      outcome: "What was saved last is safe without a doubt: the training had a handler, and ended by itself.",
+      test: `${DESCENDANTS} > leaves no doubt about what was saved last in %s, by a layout that does not mark its end`,
+    },
+    {
+      situation: "The same where the training below the shell fails while it saves.",
+      outcome: "What was saved last is kept as doubtful.",
+      test: `${DESCENDANTS} > leaves what was saved last in doubt where the training below a shell failed`,
+    },
+    {
+      situation: "A shell whose trap does not pass SIGTERM on to the training in its background.",
+      outcome: "The training gets it after half of --grace, once, and what it saves last becomes safe.",
+      test: `${DESCENDANTS} > reaches the training in the background of a shell whose trap does not pass it on, once, within the grace`,
+    },
+    {
       situation: "A launcher has a handler and passes signals on itself.",
       outcome: "Its children do not get them twice.",
       test: `${DESCENDANTS} > is not sent to what a launcher passes it on to`,

@@ -84,9 +84,9 @@ export async function supervise(agent: Agent, life: Life, about: Supervision): P
   };
   const ended = await keepRunning(agent, { policy, life, beginning, orphan, start });
   if (ended === null) return { end: null, endedBeforeStop: false, points, nothingTaken: [] };
-  const { end, endedBeforeStop } = ended;
+  const { end, endedBeforeStop, isOrderly } = ended;
   agent.reporter.programEnded({ code: end.code, signal: end.signal });
-  await life.endCaptures(end.code === 0 ? "done" : "crashed");
+  await life.endCaptures(isOrderly ? "done" : "crashed");
   const nothingTaken = await tellNothingTaken(agent, startedAt);
   await drain(agent);
   return { end, endedBeforeStop, points, nothingTaken };
@@ -167,6 +167,12 @@ function saysItGoesOn(agent: Agent): void {
   judgeWords(agent).catch(reporter.waitingFor);
 }
 
+interface Ended extends Pick<Supervised, "endedBeforeStop"> {
+  end: ProgramEnd;
+  /** The program ended with 0, or during a stop only its shell died of the signal. */
+  isOrderly: boolean;
+}
+
 /** Starts the program, and again after failures. Returns its end; null when it was not started or still runs at the end. */
 async function keepRunning(
   agent: Agent,
@@ -177,7 +183,7 @@ async function keepRunning(
     orphan: Orphan;
     start(points: readonly ResumePoint[]): Promise<GuardedProgram>;
   },
-): Promise<(Pick<Supervised, "endedBeforeStop"> & { end: ProgramEnd }) | null> {
+): Promise<Ended | null> {
   const { policy, life, beginning, orphan } = about;
   let failures = { count: 0 };
   if (orphan.awaited !== null) await goOnBeside(agent, orphan.awaited, life.stopping);
@@ -211,12 +217,13 @@ async function keepRunning(
     await tellEnd(agent, { ...end, ranMs: Math.round(ranMs) });
     if (end.code !== 0 && !life.stopping.aborted)
       await offerBefore(agent, points, { code: exitCodeOf(end), ranMs, startedAt: startedWall });
+    const isOrderly = end.code === 0 || (!endedBeforeStop && isGone && descendants.hasEndedInOrder(end));
     const again = restartAfter(policy, { end, ranMs, failures });
-    if (again === null || life.stopping.aborted) return { end, endedBeforeStop };
+    if (again === null || life.stopping.aborted) return { end, endedBeforeStop, isOrderly };
     ({ failures } = again);
     agent.reporter.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
     await systemClock.sleep(again.waitMs, AbortSignal.any([life.stopping, agent.signal])).catch(() => undefined);
-    if (life.stopping.aborted || agent.signal.aborted) return { end, endedBeforeStop };
+    if (life.stopping.aborted || agent.signal.aborted) return { end, endedBeforeStop, isOrderly };
     // A failed launcher may have left training processes behind.
     const left = await findOrphans(agent.state, foldersOf(agent.options.watches));
     await endOrphans(left, { ...orphan, reporter: agent.reporter, signal: agent.signal });
