@@ -111,6 +111,17 @@ export const root = {
       test: "e2e/process/odd-machines.test.ts > runs a program with its state beside the watched folder, and finds it again",
     },
     {
+      situation: "The path of the state folder is too long for a unix socket.",
+      outcome:
+        "The socket lies in a short private folder for temporary files, and programs, commands and the Python client find it.",
+      test: "e2e/process/local-api.test.ts > a worker whose state folder has a long path is found by its program, commands and the Python client, and never denied",
+    },
+    {
+      situation: "A worker runs, and its socket cannot be reached.",
+      outcome: "`status` names its process and does not deny it.",
+      test: "e2e/process/local-api.test.ts > a worker whose state folder has a long path is found by its program, commands and the Python client, and never denied",
+    },
+    {
       situation: "The root is read-only, and the temporary folder is not (a container with --read-only and a tmpfs).",
       outcome: "`cp` works: its journal is in the temporary folder, which is said once.",
       test: "e2e/process/odd-mounts.test.ts > whose root is read-only has the journal in the temporary folder, which is said",

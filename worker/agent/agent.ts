@@ -167,8 +167,7 @@ async function live(
     answer: (request) => answerLocal(agent, request),
     signal,
   });
-  const { url, tokenFile } = agent.local.door;
-  if (url !== null && tokenFile !== null) reporter.answering({ url, tokenFile });
+  reporter.answering(agent.local.door, agent.state);
   reporter.follow({ ...agent, signal });
   for (const watch of options.watches) reporter.watching(watch);
   const link = { hub, clock: systemClock, signal };
