@@ -55,6 +55,8 @@ def save(step):
         time.sleep(0.1)
 def stop(number, _):
     note(signal.Signals(number).name)
+    # The step that is under way is finished first.
+    time.sleep(1)
     save(99)
     sys.exit(int(code))
 for number in (signal.SIGTERM, signal.SIGINT): signal.signal(number, stop)
@@ -135,7 +137,7 @@ describe("SIGTERM", () => {
 
   test("reaches the training in the background of a shell whose trap does not pass it on, once, within the grace", async () => {
     const script = `trap 'echo trapped' TERM; ${saving("kept-back")} & P=$!; while kill -0 $P 2>/dev/null; do wait $P; done`;
-    const about = { name: "kept-back", run: "kept-back", flags: ["--grace", "16s"], program: ["sh", "-c", script] };
+    const about = { name: "kept-back", run: "kept-back", flags: ["--grace", "20s"], program: ["sh", "-c", script] };
     const worker = await stage.startNode(about);
     await waitUntil("it trains", () => pidsIn("kept-back").length === 1);
     await worker.stop("SIGTERM");
@@ -331,4 +333,19 @@ test.each([
   });
   expect(await new Promise((resolve) => python.once("exit", resolve))).toBe(0);
   expect(read(log).match(/SIGINT/g)).toHaveLength(1);
+});
+
+test("Ctrl-C at a terminal leaves no doubt about what the training below a shell saved last", async () => {
+  const name = "unmarked-int";
+  const program = ["sh", "-c", `${saving(name)}; true`];
+  const args = ["run", "--hub", stage.hub.url, "--state", join(stage.dir, name), "--watch", stage.folderOf(name)];
+  const command = [process.execPath, testedWorker(), ...args, "--grace", "60s", "--run", name, "--", ...program];
+  const python = spawn("python3", ["-c", AT_TERMINAL, "terminal", logOf(name), ...command], {
+    cwd: ROOT,
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, TIDEMARK_TOKEN: stage.token, NODE_ENV: "production" },
+  });
+  await new Promise((resolve) => python.once("exit", resolve));
+  expect(read(logOf(name)).match(/SIGINT/g)).toHaveLength(1);
+  expect(await newestSafe(name)).toBe(99);
 });

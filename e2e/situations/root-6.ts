@@ -29,6 +29,12 @@ export const root = {
       test: `${DESCENDANTS} > leaves no doubt about what was saved last in %s, by a layout that does not mark its end`,
     },
     {
+      situation: "Ctrl-C at a terminal while a shell runs such a training, which saves once more.",
+      outcome:
+        "A checkpoint whose files were all created after the signal is safe without a doubt; any other one that does not mark its end is doubtful.",
+      test: `${DESCENDANTS} > Ctrl-C at a terminal leaves no doubt about what the training below a shell saved last`,
+    },
+    {
       situation: "The same where the training below the shell fails while it saves.",
       outcome: "What was saved last is kept as doubtful.",
       test: `${DESCENDANTS} > leaves what was saved last in doubt where the training below a shell failed`,
