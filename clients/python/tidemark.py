@@ -60,6 +60,8 @@ LEAST_FLUSH_SECONDS, MOST_FLUSH_SECONDS = 0.001, 86_400.0
 GRACE_SECONDS = 10.0
 # Default state folders, in the order in which the worker tries them.
 DEFAULT_STATES = ("/var/lib/tidemark", os.path.join("~", ".tidemark"))
+# Linux: `sun_path` without its terminating zero.
+MOST_SOCKET_PATH_BYTES = 107
 
 PathLike = Union[str, "os.PathLike[str]"]
 
@@ -436,7 +438,18 @@ class Client:
             return [_at_url(url, env("TIDEMARK_LOCAL_TOKEN_FILE"))]
         wished = env("TIDEMARK_STATE")
         folders = [wished] if wished else [os.path.expanduser(folder) for folder in DEFAULT_STATES]
-        return [_Address(path, path=path) for path in (os.path.join(folder, "local.sock") for folder in folders)]
+        return [_Address(path, path=path) for path in (_socket_in(folder) for folder in folders)]
+
+
+def _socket_in(state: str) -> str:
+    """Returns the path of the socket of a state folder: a link names it where the folder's path is too long for one."""
+    path = os.path.join(state, "local.sock")
+    if len(os.fsencode(path)) <= MOST_SOCKET_PATH_BYTES:
+        return path
+    try:
+        return os.readlink(path)
+    except OSError:
+        return path
 
 
 def _at_url(url: str, token_file: Optional[PathLike]) -> _Address:

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, truncateSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { LocalStatus } from "#protocol/local-api/local.ts";
@@ -195,6 +195,32 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
       const isJson = response.headers.get("content-type")?.includes("json") === true;
       return [response.status, isJson && text !== "" ? (JSON.parse(text) as unknown) : text];
     }
+  });
+
+  test("a worker whose state folder has a long path is found by its program, commands and the Python client, and never denied", async () => {
+    const name = `deep-${"x".repeat(58)}`;
+    const python = process.env["PYTHON"] ?? "python3";
+    const asks = `${python} -c 'import tidemark; print("answered", len(tidemark.status()["runs"]))'`;
+    const PYTHONPATH = join(ROOT, "clients/python");
+    const worker = await staged.startNode({
+      name,
+      run: "deep",
+      program: ["sh", "-c", `${asks}; exec sleep 1000`],
+      env: { PYTHONPATH },
+    });
+    await waitUntil("its program asked it", () => worker.lines.some((line) => line.includes("answered 1")));
+    const state = staged.stateOf(name);
+    expect((await tidemark(name, ["status"])).code).toBe(0);
+    expect((await tidemark(name, ["save", write(staged.folderOf(name), 10)])).code).toBe(0);
+    const env = { ...process.env, TIDEMARK_STATE: state, PYTHONPATH };
+    expect(execFileSync("sh", ["-c", asks], { env, encoding: "utf8" })).toContain("answered 1");
+    unlinkSync(join(state, "local.sock"));
+    const status = await tidemark(name, ["status"]);
+    expect([status.code, jsonOf(status)]).toMatchObject([3, { running: true, answers: false }]);
+    const said = await runOnce(testedWorker(), ["status", "--state", state]);
+    expect(said.stdout).toMatch(/^A worker runs on .* \(process \d+\), but does not answer at /);
+    await worker.stop();
+    expect(jsonOf(await tidemark(name, ["status"]))).toMatchObject({ running: false });
   });
 
   test("without a worker, save does it alone and status says that none runs", async () => {

@@ -7,7 +7,7 @@ import { runName } from "#protocol/base/names.ts";
 import { listProcesses } from "../gate/process-tree.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { ROOT } from "../stage/start-process.ts";
-import { testedWorker } from "../stage/start-worker.ts";
+import { testedWorker, WORKER_SOURCES } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 
 /** `tidemark run` around what is not one process: shells, pipelines, launchers, daemons, and readers that leave. */
@@ -25,7 +25,8 @@ const read = (path: string) => (existsSync(path) ? readFileSync(path, "utf8") : 
 
 async function newestSafe(run: string): Promise<number | null> {
   const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse(run) });
-  const steps = checkpoints.filter(({ state }) => state === "complete").map(({ step }) => step);
+  const sound = checkpoints.filter(({ state, doubt }) => state === "complete" && doubt === null);
+  const steps = sound.map(({ step }) => step);
   return steps.length === 0 ? null : Math.max(...steps);
 }
 
@@ -35,6 +36,44 @@ function holding(name: string): string {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "hold"), "");
   return `'${process.execPath}' '${TRAIN}' '${folder}' 100`;
+}
+
+/**
+ * Writes a checkpoint as accelerate's save_state does, which says nowhere that it is finished, and another one when it is told
+ * to end. Notes beside the folder that it runs, and each signal.
+ */
+const SAVES = `
+import os, signal, sys, time
+folder, log, code = sys.argv[1:]
+def note(line):
+    with open(log, "a") as file: file.write(line + "\\n")
+def save(step):
+    path = os.path.join(folder, "step_%d" % step)
+    os.makedirs(path)
+    for name in ("model.safetensors", "optimizer.bin", "random_states_0.pkl"):
+        with open(os.path.join(path, name), "wb") as file: file.write(bytes([step]) * 65536)
+        time.sleep(0.1)
+def stop(number, _):
+    note(signal.Signals(number).name)
+    # The step that is under way is finished first.
+    time.sleep(1)
+    save(99)
+    sys.exit(int(code))
+for number in (signal.SIGTERM, signal.SIGINT): signal.signal(number, stop)
+save(10)
+note("pid %d" % os.getpid())
+while True: signal.pause()
+`;
+function saving(name: string, code = 0): string {
+  const folder = stage.folderOf(name);
+  mkdirSync(folder, { recursive: true });
+  return `python3 -c '${SAVES}' '${folder}' '${logOf(name)}' ${code}`;
+}
+
+/** Writes a script of a shell beside the log, and returns the command that becomes it. */
+function scriptOf(log: string, text: string): string {
+  writeFileSync(`${log}.sh`, `#!/bin/sh\n${text}\n`, { mode: 0o755 });
+  return `exec '${log}.sh'`;
 }
 
 /** Takes signals, then notes its number and each signal; ends at the first TERM or INT when it is told to. */
@@ -66,6 +105,46 @@ describe("SIGTERM", () => {
     expect(await worker.stop("SIGTERM")).toMatchObject({ code });
     expect(said(worker)).toContain("saved 11");
     expect(await newestSafe(name)).toBe(11);
+  });
+
+  test.each([
+    ["a pipeline", (train: string, log: string) => `${train} | tee '${log}'`],
+    ["a list of commands", (train: string) => `${train}; true`],
+    ["a shell with a trap", (train: string) => `trap 'echo trapped' TERM; ${train}; exit 5`],
+    ["a script of a shell", (train: string, log: string) => scriptOf(log, `${train}; true`)],
+  ])(
+    "leaves no doubt about what was saved last in %s, by a layout that does not mark its end",
+    async (title, write) => {
+      const name = `unmarked-${title.replaceAll(" ", "-")}`;
+      const program = ["sh", "-c", write(saving(name), `${logOf(name)}.tee`)];
+      const worker = await stage.startNode({ name, run: name, flags: ["--grace", "60s"], program });
+      await waitUntil("it trains", () => pidsIn(name).length === 1);
+      await worker.stop("SIGTERM");
+      expect(await newestSafe(name)).toBe(99);
+    },
+  );
+
+  test("leaves what was saved last in doubt where the training below a shell failed", async () => {
+    const program = ["sh", "-c", `${saving("unmarked-failed", 1)}; true`];
+    const about = { name: "unmarked-failed", run: "unmarked-failed", flags: ["--grace", "60s"], program };
+    // The single file has no native modules, and learns no exit status of what a dead shell started.
+    const worker = await stage.startNode({ ...about, entry: WORKER_SOURCES });
+    await waitUntil("it trains", () => pidsIn("unmarked-failed").length === 1);
+    await worker.stop("SIGTERM");
+    expect(said(worker)).toContain("It is doubtful");
+    expect(await newestSafe("unmarked-failed")).not.toBe(99);
+  });
+
+  test("reaches the training in the background of a shell whose trap does not pass it on, once, within the grace", async () => {
+    const script = `trap 'echo trapped' TERM; ${saving("kept-back")} & P=$!; while kill -0 $P 2>/dev/null; do wait $P; done`;
+    const about = { name: "kept-back", run: "kept-back", flags: ["--grace", "20s"], program: ["sh", "-c", script] };
+    const worker = await stage.startNode(about);
+    await waitUntil("it trains", () => pidsIn("kept-back").length === 1);
+    await worker.stop("SIGTERM");
+    expect(said(worker)).toContain("trapped");
+    expect(said(worker)).not.toContain("did not end within");
+    expect(read(logOf("kept-back")).match(/SIGTERM/g)).toHaveLength(1);
+    expect(await newestSafe("kept-back")).toBe(99);
   });
 
   test("is not sent to what a launcher passes it on to", async () => {
@@ -254,4 +333,19 @@ test.each([
   });
   expect(await new Promise((resolve) => python.once("exit", resolve))).toBe(0);
   expect(read(log).match(/SIGINT/g)).toHaveLength(1);
+});
+
+test("Ctrl-C at a terminal leaves no doubt about what the training below a shell saved last", async () => {
+  const name = "unmarked-int";
+  const program = ["sh", "-c", `${saving(name)}; true`];
+  const args = ["run", "--hub", stage.hub.url, "--state", join(stage.dir, name), "--watch", stage.folderOf(name)];
+  const command = [process.execPath, testedWorker(), ...args, "--grace", "60s", "--run", name, "--", ...program];
+  const python = spawn("python3", ["-c", AT_TERMINAL, "terminal", logOf(name), ...command], {
+    cwd: ROOT,
+    stdio: ["ignore", "ignore", "inherit"],
+    env: { ...process.env, TIDEMARK_TOKEN: stage.token, NODE_ENV: "production" },
+  });
+  await new Promise((resolve) => python.once("exit", resolve));
+  expect(read(logOf(name)).match(/SIGINT/g)).toHaveLength(1);
+  expect(await newestSafe(name)).toBe(99);
 });

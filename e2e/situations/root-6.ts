@@ -23,6 +23,28 @@ export const root = {
       test: `${DESCENDANTS} > reaches the training in %s, and what it saves last becomes safe`,
     },
     {
+      situation:
+        "The same where the layout does not mark its end (accelerate's save_state), and only the shell dies of the signal.",
+      outcome: "What was saved last is safe without a doubt: the training had a handler, and ended by itself.",
+      test: `${DESCENDANTS} > leaves no doubt about what was saved last in %s, by a layout that does not mark its end`,
+    },
+    {
+      situation: "Ctrl-C at a terminal while a shell runs such a training, which saves once more.",
+      outcome:
+        "A checkpoint whose files were all created after the signal is safe without a doubt; any other one that does not mark its end is doubtful.",
+      test: `${DESCENDANTS} > Ctrl-C at a terminal leaves no doubt about what the training below a shell saved last`,
+    },
+    {
+      situation: "The same where the training below the shell fails while it saves.",
+      outcome: "What was saved last is kept as doubtful.",
+      test: `${DESCENDANTS} > leaves what was saved last in doubt where the training below a shell failed`,
+    },
+    {
+      situation: "A shell whose trap does not pass SIGTERM on to the training in its background.",
+      outcome: "The training gets it after half of --grace, once, and what it saves last becomes safe.",
+      test: `${DESCENDANTS} > reaches the training in the background of a shell whose trap does not pass it on, once, within the grace`,
+    },
+    {
       situation: "A launcher has a handler and passes signals on itself.",
       outcome: "Its children do not get them twice.",
       test: `${DESCENDANTS} > is not sent to what a launcher passes it on to`,
@@ -93,6 +115,17 @@ export const root = {
       situation: "`run` as such a user.",
       outcome: "Its state is kept beside the watched folder, which is said, and found again by the next start.",
       test: "e2e/process/odd-machines.test.ts > runs a program with its state beside the watched folder, and finds it again",
+    },
+    {
+      situation: "The path of the state folder is too long for a unix socket.",
+      outcome:
+        "The socket lies in a short private folder for temporary files, and programs, commands and the Python client find it.",
+      test: "e2e/process/local-api.test.ts > a worker whose state folder has a long path is found by its program, commands and the Python client, and never denied",
+    },
+    {
+      situation: "A worker runs, and its socket cannot be reached.",
+      outcome: "`status` names its process and does not deny it.",
+      test: "e2e/process/local-api.test.ts > a worker whose state folder has a long path is found by its program, commands and the Python client, and never denied",
     },
     {
       situation: "The root is read-only, and the temporary folder is not (a container with --read-only and a tmpfs).",

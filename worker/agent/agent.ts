@@ -27,7 +27,8 @@ import { obey } from "./command-handlers/command-handlers.ts";
 import { readProbeWishes } from "../probe/options.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import { readBacklog } from "../upload/backlog.ts";
-import { keepCapturing, type ProgramOver } from "../capture/keep-capturing.ts";
+import type { ProgramOver } from "../capture/detection/settle.ts";
+import { keepCapturing } from "../capture/keep-capturing.ts";
 import type { Watch } from "../capture/watch.ts";
 
 /**
@@ -167,8 +168,7 @@ async function live(
     answer: (request) => answerLocal(agent, request),
     signal,
   });
-  const { url, tokenFile } = agent.local.door;
-  if (url !== null && tokenFile !== null) reporter.answering({ url, tokenFile });
+  reporter.answering(agent.local.door, agent.state);
   reporter.follow({ ...agent, signal });
   for (const watch of options.watches) reporter.watching(watch);
   const link = { hub, clock: systemClock, signal };

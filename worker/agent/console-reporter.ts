@@ -5,6 +5,7 @@ import type { Watch } from "../capture/watch.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import type { NodeCredential } from "../hub-link/node-credential.ts";
 import type { Session } from "../hub-link/session.ts";
+import type { LocalDoor } from "../local-api/serve-local.ts";
 import { tellOrphans, type OrphanReporter } from "../program/tell-orphans.ts";
 import { tideLine, transferFacts, transferSentence } from "../transfer/progress/sentence.ts";
 import type { Uploader } from "../upload/uploader-parts.ts";
@@ -17,7 +18,8 @@ import { createRestoreMessages, type RestoreMessages } from "./messages/restore-
 export interface ConsoleReporter extends OrphanReporter, CaptureMessages, RestoreMessages, ProgramMessages {
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
-  answering(door: { url: string; tokenFile: string }): void;
+  /** Prints the address on loopback, and that there is no unix socket where none can be had. */
+  answering(door: Pick<LocalDoor, "socket" | "url" | "tokenFile">, state: string): void;
   runOver(run: Run): void;
   /** Prints a changed limit; 0 is no limit. */
   limited(direction: "up" | "down", bytesPerSecond: number): void;
@@ -60,12 +62,15 @@ export function createConsoleReporter(terminal: Terminal): ConsoleReporter {
       }),
     watching: ({ folder, run }) =>
       terminal.say(`Watching ${folder} for checkpoints of ${run}.`, { type: "watching", folder, run }),
-    answering: ({ url, tokenFile }) =>
-      terminal.say(`Programs find the local API at ${url}, with the token in ${tokenFile}.`, {
-        type: "local-api",
-        url,
-        tokenFile,
-      }),
+    answering: ({ socket, url, tokenFile }, state) => {
+      if (socket === null) {
+        const sentence = `Commands of this machine cannot ask this worker: the path of its state folder ${state} is too long for a unix socket, and there is no short private folder for one. Name a shorter folder with --state, or a short TMPDIR.`;
+        terminal.say(sentence, { type: "note", sentence });
+      }
+      if (url === null || tokenFile === null) return;
+      const sentence = `Programs find the local API at ${url}, with the token in ${tokenFile}.`;
+      terminal.say(sentence, { type: "local-api", url, tokenFile });
+    },
     runOver: (run) => {
       const why = run.over === null ? "" : ` ${sentenceOf(run.over.toData())}`;
       terminal.say(`Stopped uploading ${run.name}.${why}`, { type: "run-over", run: run.name });

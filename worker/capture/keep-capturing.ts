@@ -12,7 +12,13 @@ import type { Look } from "./detection/look.ts";
 import { FINAL_QUIET_MS } from "./detection/final-model.ts";
 import { findFinal as findFinalIn } from "./detection/look-over.ts";
 import { readGlobalStep } from "./detection/read-global-step.ts";
-import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./detection/settle.ts";
+import {
+  createLastSettler,
+  createSettler,
+  createSettlerByNow,
+  hasOpenWriter,
+  type ProgramOver,
+} from "./detection/settle.ts";
 import { createRecogniser } from "./detection/recognise.ts";
 import { closeAll, followShape, lacksWords, openingOf, openWithin, storedWithin } from "./open-captures.ts";
 import { createRefusals } from "./refusals.ts";
@@ -57,9 +63,6 @@ export interface Capturing extends TakeParts {
   onFault(fault: Fault): void;
 }
 
-/** How a program ended. `crashed`: it may have left half of a checkpoint that does not show it. */
-export type ProgramOver = "done" | "crashed";
-
 /** Settle times without a change before something is reported as no checkpoint: it may become one while it is written. */
 const QUIET_TIMES = 30;
 /** Something that never stops changing is reported after this time, so that a person knows within two minutes. */
@@ -73,7 +76,8 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
   const how = capturing.over();
   if (how === null || capturing.signal.aborted) return;
   await lookLast(watching, how, capturing.signal);
-  if (await closeAll(capturing.ledger, { run: capturing.watch.run, how })) capturing.onClosed?.();
+  if (await closeAll(capturing.ledger, { run: capturing.watch.run, how: how === "done" ? "done" : "crashed" }))
+    capturing.onClosed?.();
 }
 
 /** Longest wait of `takeFinished`; what needs longer is left to the watcher. */

@@ -3,6 +3,7 @@ import * as z from "zod";
 import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { LocalStatus } from "#protocol/local-api/local.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { readHolder } from "../host/lock.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import { listAllAside } from "../restore/placement/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";
@@ -15,6 +16,7 @@ import { asideSentences, sentencesOf } from "./status-sentences.ts";
 import { suggestHub } from "./suggest-hub.ts";
 import { watchStatus } from "./watch-status.ts";
 import { askLocal } from "../local-api/ask-local.ts";
+import { findSocket } from "../local-api/socket-path.ts";
 
 /** The worker's own words; it is of the same version, or one that only added fields. */
 const answer = z.custom<LocalStatus>(
@@ -23,7 +25,7 @@ const answer = z.custom<LocalStatus>(
 
 const NOBODY_RUNS = 3;
 
-/** `tidemark status`: 0 with a worker, 3 without one, or when it has ended. Faults: BAD_INPUT, READ_FAILED. */
+/** `tidemark status`: 0 with a worker, 3 without one that answers, or when it has ended. Faults: BAD_INPUT, READ_FAILED. */
 export async function showStatus({ config, terminal, signal, home }: Verb): Promise<number> {
   const state = await stateFolder(config.text("state"), home);
   const read = () => askLocal(state, { asked: "GET /v1/status", answer, signal });
@@ -53,10 +55,17 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   const stored = to === null ? null : await listStored(config, { to, signal });
   const others = stored?.otherWriters ?? [];
   const suggested = to === null ? [] : await suggestHub(state, to, others);
+  // A worker that runs and does not answer is told as that.
+  const holder = await readHolder(state);
+  const lead =
+    holder?.isAlive === true
+      ? `A worker runs on ${state} (process ${holder.pid}), but does not answer at ${await findSocket(state)}: it begins or ends, or its socket cannot be reached from here`
+      : `No worker runs on ${state}`;
   const sentences = [...advice.sentences, ...asideSentences(aside), ...(stored?.sentences ?? []), ...suggested];
-  terminal.result([`No worker runs on ${state}; ${queue}.`, ...sentences].join("\n"), {
+  terminal.result([`${lead}; ${queue}.`, ...sentences].join("\n"), {
     type: "status",
-    running: false,
+    running: holder?.isAlive === true,
+    ...(holder?.isAlive === true && { answers: false }),
     pending: waiting.length,
     bytes,
     ...(advice.runs.length > 0 && { continueFrom: advice.runs, continueBy: advice.by }),

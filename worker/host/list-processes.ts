@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
+import { basename } from "node:path";
 import { codeOf } from "../base/disk-fault.ts";
 
 /** Reads processes of this machine from /proc; without /proc the results are empty. */
@@ -56,6 +57,15 @@ export function sharesPaths(pid: number): boolean {
 
 /** Returns the name of a process's program, as `ps` shows it; empty when the process has ended. */
 export const readName = (pid: number): string => readText(`/proc/${pid}/comm`).trimEnd();
+
+/** Returns the name of the file that a process executes, of a script that of its interpreter; empty where it may not be read. */
+export function readProgramName(pid: number): string {
+  try {
+    return basename(readlinkSync(`/proc/${pid}/exe`));
+  } catch {
+    return "";
+  }
+}
 
 /** Bit masks of signals; signal 1 is the lowest bit. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
 export interface SignalMasks {

@@ -59,7 +59,7 @@ async function readWorker(command: WorkCommand): Promise<JobWorker> {
   } catch (error) {
     throw diskFault(error, { op: "work", subject: folder, otherwise: "FOLDER_UNWRITABLE" });
   }
-  const running: Running = { program: null, missed: null };
+  const running: Running = { program: null, missed: null, interruptedAtMs: null };
   const messages = createJobMessages(terminal);
   return {
     command: { ...command, state, bootId: randomUUID() },

@@ -3,7 +3,7 @@ import * as z from "zod";
 import { faultData } from "#protocol/faults/fault-data.ts";
 import { Fault, faultFrom } from "#protocol/faults/fault.ts";
 import { codeOf } from "../base/disk-fault.ts";
-import { socketOf } from "./serve-local.ts";
+import { findSocket } from "./socket-path.ts";
 
 const refusal = z.object({ fault: faultData });
 
@@ -16,7 +16,7 @@ export async function askLocal<T>(
   about: { asked: `${"GET" | "POST"} /${string}`; body?: unknown; answer: z.ZodType<T>; signal: AbortSignal },
 ): Promise<T> {
   const [method = "GET", path = "/"] = about.asked.split(" ");
-  const text = await exchange(socketOf(state), { method, path, body: about.body, signal: about.signal });
+  const text = await exchange(await findSocket(state), { method, path, body: about.body, signal: about.signal });
   const value: unknown = text === "" ? null : JSON.parse(text);
   const refused = refusal.safeParse(value);
   if (refused.success) throw faultFrom(refused.data.fault);

@@ -1,12 +1,24 @@
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import { askLocal } from "./ask-local.ts";
-import { serveLocal, socketOf, type LocalDoor, type LocalParts, type LocalRequest } from "./serve-local.ts";
+import { serveLocal, type LocalDoor, type LocalParts, type LocalRequest } from "./serve-local.ts";
+import { socketOf } from "./socket-path.ts";
 
 let state: string;
 let asked: LocalRequest[];
@@ -138,13 +150,47 @@ test("a port that is taken is said", async () => {
   other.close();
 });
 
-test("a state folder whose path is too long for a socket has none, and is served on loopback alone", async () => {
-  const long = join(state, "x".repeat(100));
-  mkdirSync(long);
-  const door = await open({ state: long, port: 0 });
+const deep = () => {
+  const folder = join(state, "x".repeat(100));
+  mkdirSync(folder);
+  return folder;
+};
+
+test("a state folder whose path is too long for a socket has it in a short private folder, where commands find it", async () => {
+  const folder = deep();
+  const temporary = join(state, "tmp");
+  mkdirSync(temporary);
+  const about = { state: folder, temporaries: [join(state, "missing"), temporary] };
+  const door = await open(about);
+  const socket = door.socket ?? "";
+  expect(socket.startsWith(temporary)).toBe(true);
+  expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700);
+  expect(statSync(socket).mode & 0o777).toBe(0o600);
+  const asking = () =>
+    askLocal(folder, { asked: "GET /v1/x", answer: z.object({ path: z.string() }), signal: stop.signal });
+  expect(await asking()).toEqual({ path: "/v1/x" });
+  await door.close();
+  expect(readdirSync(dirname(socket))).toEqual([]);
+  expect(readdirSync(folder)).toEqual([]);
+  await expect(asking()).rejects.toMatchObject({ code: "NO_WORKER" });
+  // A killed worker leaves both behind.
+  writeFileSync(socket, "");
+  symlinkSync(socket, socketOf(folder));
+  await open(about);
+  expect(await asking()).toEqual({ path: "/v1/x" });
+});
+
+test("where no short private folder can be had either there is no socket, and loopback serves alone", async () => {
+  const folder = deep();
+  const temporary = join(state, "tmp");
+  mkdirSync(temporary);
+  // Others may write to it.
+  mkdirSync(join(temporary, `tidemark-run-${process.getuid?.() ?? 0}`));
+  chmodSync(join(temporary, `tidemark-run-${process.getuid?.() ?? 0}`), 0o777);
+  const door = await open({ state: folder, port: 0, temporaries: [folder, temporary] });
   expect(door.socket).toBeNull();
   const authorization = `Bearer ${readFileSync(door.tokenFile ?? "", "utf8").trim()}`;
   expect((await fetch(`${door.url}/v1/state`, { headers: { authorization } })).status).toBe(200);
-  const asking = askLocal(long, { asked: "GET /v1/state", answer: z.unknown(), signal: stop.signal });
+  const asking = askLocal(folder, { asked: "GET /v1/state", answer: z.unknown(), signal: stop.signal });
   await expect(asking).rejects.toMatchObject({ code: "NO_WORKER" });
 });

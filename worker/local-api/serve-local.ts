@@ -1,14 +1,15 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { chmod, chown, writeFile } from "node:fs/promises";
+import { chmod, chown, symlink, writeFile } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { join } from "node:path";
 import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { NEW_FILE } from "../host/state-file.ts";
+import { placeSocket, socketOf } from "./socket-path.ts";
 
 /**
- * HTTP server for programs on this machine: a unix socket in the state folder, protected by file permissions, and, when a
+ * HTTP server for programs on this machine: a unix socket, protected by file permissions, and, when a
  * port is given, a loopback port for clients with the bearer token in `local.token`. Web pages are kept out: a request with
  * an `Origin`, or on the port for another host name (DNS rebinding), is refused.
  */
@@ -34,7 +35,10 @@ export interface ProgramPlace {
 }
 
 export interface LocalDoor {
+  /** Null where its path would be too long, and no short private folder can be had. */
   socket: string | null;
+  /** Symbolic link in the state folder to a socket elsewhere. */
+  link: string | null;
   /** Socket for a program that runs as another user. */
   programSocket: string | null;
   url: string | null;
@@ -50,13 +54,11 @@ export interface LocalParts {
   port: number | null;
   answer(request: LocalRequest): Promise<LocalAnswer>;
   signal: AbortSignal;
+  /** Folders in which a short private one is looked for; the system's when left out. */
+  temporaries?: readonly string[];
 }
 
-/** Longest path of a unix socket: `sun_path` of Linux without its terminating zero. */
-const MOST_SOCKET_PATH_BYTES = 107;
 const MOST_BODY_BYTES = 64 * 1024;
-
-export const socketOf = (state: string): string => join(state, "local.sock");
 
 /** Starts the servers. @throws Fault PORT_IN_USE, FOLDER_UNWRITABLE */
 export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
@@ -64,22 +66,28 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
   const servers: Server[] = [];
   const door: LocalDoor = {
     socket: null,
+    link: null,
     programSocket: null,
     url: null,
     tokenFile: null,
     close: async () => {
       await Promise.all(servers.map(close));
-      for (const path of [door.socket, door.programSocket, door.tokenFile])
+      for (const path of [door.link, door.socket, door.programSocket, door.tokenFile])
         if (path !== null) await removeOwned("state-file", path);
     },
   };
-  const socket = socketOf(state);
-  if (Buffer.byteLength(socket) <= MOST_SOCKET_PATH_BYTES) {
-    // This process holds the folder's lock, so an existing socket is a dead worker's.
-    await removeOwned("state-file", socket);
+  const usual = socketOf(state);
+  const socket = placeSocket(state, parts.temporaries);
+  // This process holds the folder's lock, so an existing socket or link is a dead worker's.
+  for (const path of new Set([usual, socket ?? usual])) await removeOwned("state-file", path);
+  if (socket !== null) {
     servers.push(await listen(parts, { path: socket, token: null }));
     await chmod(socket, 0o600);
     door.socket = socket;
+    if (socket !== usual) {
+      await symlink(socket, usual);
+      door.link = usual;
+    }
   }
   if (program !== null) {
     const path = socketOf(program.folder);

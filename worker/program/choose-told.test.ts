@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { chooseTold, type Tellable } from "./choose-told.ts";
+import { chooseHeldBack, chooseTold, type Tellable } from "./choose-told.ts";
 
 const one = (pid: number, parent: number, about: Partial<Tellable> = {}): Tellable => ({
   pid,
@@ -41,4 +41,15 @@ test("a signal by which programs agree on something goes past a shell that would
   const shell = one(10, 1, { name: "sh", catches: false });
   expect(told([shell, one(11, 10)], "SIGUSR1")).toEqual([11]);
   expect(told([shell], "SIGUSR1")).toEqual([10]);
+});
+
+test("what a told shell with a trap has in its background is found for later, and what another launcher has is not", () => {
+  const shell = one(10, 1, { name: "bash" });
+  const all = [shell, one(11, 10), one(12, 10, { isBackground: true }), one(13, 12)];
+  const heldBack = (told: (pid: number) => boolean) =>
+    chooseHeldBack(all, { told: ({ pid }) => told(pid), signal: "SIGTERM" }).map(({ pid }) => pid);
+  expect(heldBack(() => true)).toEqual([12]);
+  expect(heldBack((pid) => pid !== 10)).toEqual([]);
+  const launcher = [{ ...shell, name: "torchrun" }, one(12, 10, { isBackground: true })];
+  expect(chooseHeldBack(launcher, { told: () => true, signal: "SIGTERM" })).toEqual([]);
 });

@@ -1,5 +1,5 @@
 import { constants } from "node:os";
-import { readName, readPipeOf, readSignalMasks, type ProcessEntry } from "../host/list-processes.ts";
+import { readName, readPipeOf, readProgramName, readSignalMasks, type ProcessEntry } from "../host/list-processes.ts";
 
 /**
  * Chooses the processes of a program that get a signal from the worker. A launcher with a handler passes the signal on, and
@@ -20,17 +20,27 @@ export interface Tellable extends ProcessEntry {
 
 const SHELLS = new Set(["sh", "dash", "bash", "ash", "busybox", "zsh", "ksh", "ksh93", "mksh", "yash"]);
 
+/** Tells whether a process is a shell, by its name. */
+export const isShell = ({ name }: Pick<Tellable, "name">): boolean => SHELLS.has(name);
+
 /** Signals that programs use by agreement. A process that would die of one is skipped; its children get the signal. */
 const FOR_HANDLERS = new Set<NodeJS.Signals>(["SIGUSR1", "SIGUSR2"]);
 
 const bitOf = (signal: NodeJS.Signals): bigint => 1n << BigInt(constants.signals[signal] - 1);
+
+/** Returns the name of a process's program; that of the shell for a script, which /proc names by its own file. */
+function nameOf(pid: number): string {
+  const program = readProgramName(pid);
+  // Busybox is one program for a shell and for others.
+  return isShell({ name: program }) && program !== "busybox" ? program : readName(pid);
+}
 
 /** Reads the facts about a process that `chooseTold` needs. */
 export function lookAtProcess(one: ProcessEntry, signal: NodeJS.Signals): Tellable {
   const masks = readSignalMasks(one.pid);
   return {
     ...one,
-    name: readName(one.pid),
+    name: nameOf(one.pid),
     catches: masks === null || (masks.caught & bitOf(signal)) !== 0n,
     isBackground: masks !== null && (masks.ignored & bitOf("SIGQUIT")) !== 0n,
     reads: readPipeOf(one.pid, 0),
@@ -53,7 +63,7 @@ export function chooseTold(
     const children = byParent.get(one.pid) ?? [];
     const isPassedOver = FOR_HANDLERS.has(signal) && !one.catches && children.length > 0;
     if (!isPassedOver) told.set(one.pid, one);
-    if (one.catches && !SHELLS.has(one.name)) return;
+    if (one.catches && !isShell(one)) return;
     for (const child of children) {
       if (isReader(child, all) || (one.catches && child.isBackground)) continue;
       visit(child);
@@ -61,6 +71,19 @@ export function chooseTold(
   };
   for (const one of all) if (roots.includes(one.pid)) visit(one);
   return [...told.values()];
+}
+
+/**
+ * Returns the processes that a shell with a handler in `told` has in its background, and those below them as in `chooseTold`.
+ * The trap of that shell may not pass the signal on. Pure.
+ */
+export function chooseHeldBack(
+  all: readonly Tellable[],
+  { told, signal }: { told(one: Tellable): boolean; signal: NodeJS.Signals },
+): Tellable[] {
+  const shells = new Set(all.filter((one) => isShell(one) && one.catches && told(one)).map(({ pid }) => pid));
+  const held = all.filter((one) => shells.has(one.parent) && one.isBackground && !isReader(one, all));
+  return chooseTold(all, { roots: held.map(({ pid }) => pid), signal });
 }
 
 /** Tells whether a process has no handler and reads the output of another process in `all`. */

@@ -15,7 +15,9 @@ test("a process that is asked to end is continued whether or not it shows as sto
   await expect.poll(() => out).toContain("ready");
   const started = readProcess(program.pid ?? 0);
   if (started === null) throw new Error("the program has ended");
-  descendantsOf({ id: "no-such-record", process: { ...started, session: null } }).tell("SIGTERM");
+  descendantsOf({ id: "no-such-record", process: { ...started, session: null } }, { patienceMs: 60_000 }).tell(
+    "SIGTERM",
+  );
   await exited;
   expect(out).toContain("TERM");
   expect(out).toContain("CONT");

@@ -1,9 +1,11 @@
 import { basename } from "node:path";
 import { systemClock } from "../base/clock.ts";
 import { readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
-import { chooseTold, isReader, lookAtProcess } from "./choose-told.ts";
+import { chooseHeldBack, chooseTold, isReader, lookAtProcess, type Tellable } from "./choose-told.ts";
 import { choosePrograms, seeProcesses, type LeftProcess } from "./find-orphans.ts";
 import type { ProgramRecord } from "./program-record.ts";
+import type { ProgramEnd } from "./program.ts";
+import { createStopRecord } from "./stop-record.ts";
 import { becomeSubreaper } from "./subreaper.ts";
 import type { OrphanPolicy } from "./settle-orphans.ts";
 
@@ -19,6 +21,8 @@ export interface Descendants {
   kill(): LeftProcess[];
   /** Ends the rest after the first process has ended. Resolves to true when no process is left, to false when it gives up. */
   settle(about: Settling): Promise<boolean>;
+  /** Tells whether all ended in an orderly way during a stop, although the first process may have died of the signal. */
+  hasEndedInOrder(end: ProgramEnd): boolean;
 }
 
 export interface Settling {
@@ -41,7 +45,11 @@ const nameLeft = (all: readonly ProcessEntry[]): LeftProcess[] =>
   // By the command line, because some runtimes rename their first thread, whose name /proc shows.
   all.map(({ pid }) => ({ pid, name: basename(readCommandLine(pid)[0] ?? "") })).filter(({ name }) => name !== "");
 
-export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): Descendants {
+/** `patienceMs`: time that a stop has. */
+export function descendantsOf(
+  record: Pick<ProgramRecord, "id" | "process">,
+  { patienceMs: graceMs }: { patienceMs: number },
+): Descendants {
   const reaper = becomeSubreaper();
   const find = () => {
     const adopted = reaper.adopted();
@@ -50,6 +58,9 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
   const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
   /** Processes that were sent TERM. */
   const asked = new Set<string>();
+  /** Processes that were sent TERM or INT by `tell`. */
+  const toldToStop = new Set<string>();
+  const stop = createStopRecord();
   let isLeftToLauncher = false;
   const send = (one: ProcessEntry, signal: NodeJS.Signals) => {
     if (signal === "SIGTERM") asked.add(keyOf(one));
@@ -62,13 +73,26 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
   const goOn = (all: readonly ProcessEntry[]) => {
     for (const one of all) signalProcess(one, "SIGCONT");
   };
+  const sendOnce = (chosen: readonly Tellable[], all: readonly Tellable[]) => {
+    const told = chosen.filter((one) => !asked.has(keyOf(one)));
+    stop.told(told, all, "SIGTERM");
+    for (const one of told) send(one, "SIGTERM");
+  };
   const askRest = (all: readonly ProcessEntry[]) => {
     const seen = all.map((one) => lookAtProcess(one, "SIGTERM"));
     const here = new Set(all.map(({ pid }) => pid));
     const roots = all.filter(({ parent }) => !here.has(parent)).map(({ pid }) => pid);
     const told = chooseTold(seen, { roots, signal: "SIGTERM" });
     // A reader of another process's output gets no signal while its writer runs.
-    for (const one of told) if (!asked.has(keyOf(one)) && !isReader(one, seen)) send(one, "SIGTERM");
+    sendOnce(
+      told.filter((one) => !isReader(one, seen)),
+      seen,
+    );
+  };
+  /** Sends TERM to what a shell has in its background, in case that its trap does not pass the signal on. */
+  const askHeldBack = () => {
+    const seen = find().map((one) => lookAtProcess(one, "SIGTERM"));
+    sendOnce(chooseHeldBack(seen, { told: (one) => toldToStop.has(keyOf(one)), signal: "SIGTERM" }), seen);
   };
   return {
     tell: (signal) => {
@@ -81,11 +105,21 @@ export function descendantsOf(record: Pick<ProgramRecord, "id" | "process">): De
       const seen = all.map((one) => lookAtProcess(one, signal));
       if (signal === "SIGTERM")
         isLeftToLauncher = isThere && seen.some(({ pid, catches }) => pid === leader.pid && catches);
-      for (const one of chooseTold(seen, { roots, signal })) send(one, signal);
+      const told = chooseTold(seen, { roots, signal });
+      if (signal === "SIGTERM" || signal === "SIGINT") {
+        // The reaper keeps a listener once, however often it is given.
+        reaper.onEnded(stop.ended);
+        stop.told(told, seen, signal);
+        for (const one of told) toldToStop.add(keyOf(one));
+        setTimeout(askHeldBack, graceMs / 2).unref();
+      }
+      for (const one of told) send(one, signal);
       if (ASKS_TO_END.has(signal)) goOn(all);
     },
+    hasEndedInOrder: (end) => stop.isOrderly({ pid: record.process?.pid ?? 0, end }),
     kill: () => {
       const left = nameLeft(find());
+      if (left.length > 0) stop.killed();
       // Repeats, because a process may start another one at this moment.
       for (let tries = 0, all = find(); tries < 5 && all.length > 0; tries++, all = find())
         for (const one of all) signalProcess(one, "SIGKILL");

@@ -1,6 +1,7 @@
 import { subscribe } from "node:diagnostics_channel";
 import type { ChildProcess } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { endianness } from "node:os";
 import { KOFFI, loadNative } from "../base/load-native.ts";
 import type { Foreign, Koffi } from "../base/system-calls.ts";
 import { readProcess } from "../host/list-processes.ts";
@@ -14,6 +15,14 @@ import { readProcess } from "../host/list-processes.ts";
 export interface Subreaper {
   /** Returns the running children that this process did not start itself, and reaps those that have ended. */
   adopted(): number[];
+  /** Calls `listener` for each adopted process that has ended and is reaped from now on. */
+  onEnded(listener: (end: AdoptedEnd) => void): void;
+}
+
+export interface AdoptedEnd {
+  pid: number;
+  /** Status of `waitpid`: 0 only after an exit with code 0. */
+  status: number;
 }
 
 /** Constants of `sys/prctl.h` and `sys/wait.h`. */
@@ -30,7 +39,7 @@ export function becomeSubreaper(): Subreaper {
 
 function adoptBy(koffi: Koffi | null): Subreaper {
   const waitpid = koffi === null ? null : startAdopting(koffi);
-  if (waitpid === null) return { adopted: () => [] };
+  if (waitpid === null) return { adopted: () => [], onEnded: () => undefined };
   const before = new Set(children());
   const started = new Set<ChildProcess>();
   subscribe("child_process", (message) => {
@@ -40,13 +49,21 @@ function adoptBy(koffi: Koffi | null): Subreaper {
     child.once("exit", () => started.delete(child));
     child.once("error", () => child.pid === undefined && started.delete(child));
   });
+  const listeners = new Set<(end: AdoptedEnd) => void>();
+  const reap = (pid: number) => {
+    const status = Buffer.alloc(4);
+    if (waitpid(pid, status, WNOHANG) !== pid) return;
+    for (const tell of listeners)
+      tell({ pid, status: endianness() === "LE" ? status.readInt32LE() : status.readInt32BE() });
+  };
   return {
+    onEnded: (listener) => void listeners.add(listener),
     adopted: () => {
       const own = new Set([...started].map(({ pid }) => pid));
       const others = children().filter((pid) => !own.has(pid) && !before.has(pid));
       return others.filter((pid) => {
         if (readProcess(pid) !== null) return true;
-        waitpid(pid, null, WNOHANG);
+        reap(pid);
         return false;
       });
     },

@@ -1,7 +1,7 @@
-import { lstatSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { isFault } from "#protocol/faults/fault.ts";
 import { lockAt } from "../host/lock.ts";
+import { ownTemporaryFolder } from "../host/own-temporary-folder.ts";
 import { folderKey } from "../program/program-record.ts";
 
 /**
@@ -12,7 +12,7 @@ import { folderKey } from "../program/program-record.ts";
  * @throws Fault FOLDER_IN_USE
  */
 export async function lockWatched(watched: readonly string[], temporary: string): Promise<() => Promise<void>> {
-  const locks = ownFolder(temporary);
+  const locks = ownTemporaryFolder(temporary);
   const held: (() => Promise<void>)[] = [];
   const release = async (): Promise<void> => {
     for (const unlock of held.splice(0)) await unlock();
@@ -30,21 +30,4 @@ export async function lockWatched(watched: readonly string[], temporary: string)
     throw error;
   }
   return release;
-}
-
-/** Returns a folder to which only this user can write; null where there is none. */
-function ownFolder(temporary: string): string | null {
-  const uid = process.getuid?.() ?? 0;
-  const path = join(temporary, `tidemark-run-${uid}`);
-  try {
-    mkdirSync(path, { mode: 0o700 });
-  } catch {
-    // The folder exists, or cannot be created; the check below decides.
-  }
-  try {
-    const found = lstatSync(path);
-    return found.isDirectory() && found.uid === uid && (found.mode & 0o022) === 0 ? path : null;
-  } catch {
-    return null;
-  }
 }

@@ -57,7 +57,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
   const user = readProgramUser(command.config.text("user"));
   if (user !== null && findProgram(command.program[0] ?? "", command.env) === null)
     throw new Fault("PROGRAM_NOT_FOUND", { op: "run", subject: command.program[0] ?? "" });
-  const running: Running = { program: null, missed: null };
+  const running: Running = { program: null, missed: null, interruptedAtMs: null };
   const sentinel = command.sharesTerminal ? startSentinel() : null;
   command.onSignal((name) => void passOn(name, { sentinel, running }));
   command.onEndAtOnce(() => orphan.policy === "end" && running.program?.descendants.kill());

@@ -80,7 +80,7 @@ export async function startGuarded(
     known.process = now;
     await writeProgramRecord(state, { ...record, process: now }).catch(reporter.waitingFor);
   }
-  const descendants = descendantsOf(known);
+  const descendants = descendantsOf(known, { patienceMs });
   const reaper = becomeSubreaper();
   let told = "[]";
   const look = setInterval(() => {

@@ -1,10 +1,12 @@
 import { aborted, drain, type Life } from "../agent/agent.ts";
+import type { ProgramOver } from "../capture/detection/settle.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { programEnvironment, type Environment } from "../command-line/config.ts";
 import { foldersOf, goOnBeside, type Orphan } from "./take-place.ts";
 import { comeBack, stepAside } from "../host/nice.ts";
 import { systemClock } from "../base/clock.ts";
 import { judgeWords } from "../agent/judge-beginning.ts";
+import { judgeOver } from "./judge-over.ts";
 import { tellNothingTaken, type NothingTaken } from "./judge-safety.ts";
 import { offerBefore } from "./offer-before.ts";
 import { prepareRuns, type ResumePoint } from "./prepare.ts";
@@ -45,6 +47,8 @@ export interface Running {
   program: GuardedProgram | null;
   /** Signal for the program that arrived while it was being started; it gets it then. */
   missed: NodeJS.Signals | null;
+  /** When the first SIGINT arrived, epoch ms. */
+  interruptedAtMs: number | null;
 }
 
 /** Sends a signal to the program, or keeps it for the one that is being started. */
@@ -82,11 +86,11 @@ export async function supervise(agent: Agent, life: Life, about: Supervision): P
     points = from;
     return startBeside(agent, from, about);
   };
-  const ended = await keepRunning(agent, { policy, life, beginning, orphan, start });
+  const ended = await keepRunning(agent, { policy, life, beginning, orphan, running, start });
   if (ended === null) return { end: null, endedBeforeStop: false, points, nothingTaken: [] };
-  const { end, endedBeforeStop } = ended;
+  const { end, endedBeforeStop, over } = ended;
   agent.reporter.programEnded({ code: end.code, signal: end.signal });
-  await life.endCaptures(end.code === 0 ? "done" : "crashed");
+  await life.endCaptures(over);
   const nothingTaken = await tellNothingTaken(agent, startedAt);
   await drain(agent);
   return { end, endedBeforeStop, points, nothingTaken };
@@ -131,6 +135,7 @@ export async function passOn(
   name: NodeJS.Signals,
   about: { sentinel: GroupSentinel | null; running: Running },
 ): Promise<void> {
+  if (name === "SIGINT") about.running.interruptedAtMs ??= Date.now();
   if (about.sentinel !== null && (await about.sentinel.isForAll(name))) return;
   tellProgram(about.running, name);
 }
@@ -167,6 +172,11 @@ function saysItGoesOn(agent: Agent): void {
   judgeWords(agent).catch(reporter.waitingFor);
 }
 
+interface Ended extends Pick<Supervised, "endedBeforeStop"> {
+  end: ProgramEnd;
+  over: ProgramOver;
+}
+
 /** Starts the program, and again after failures. Returns its end; null when it was not started or still runs at the end. */
 async function keepRunning(
   agent: Agent,
@@ -175,10 +185,11 @@ async function keepRunning(
     life: Life;
     beginning: Parameters<typeof prepareRuns>[1];
     orphan: Orphan;
+    running: Running;
     start(points: readonly ResumePoint[]): Promise<GuardedProgram>;
   },
-): Promise<(Pick<Supervised, "endedBeforeStop"> & { end: ProgramEnd }) | null> {
-  const { policy, life, beginning, orphan } = about;
+): Promise<Ended | null> {
+  const { policy, life, beginning, orphan, running } = about;
   let failures = { count: 0 };
   if (orphan.awaited !== null) await goOnBeside(agent, orphan.awaited, life.stopping);
   for (;;) {
@@ -211,12 +222,13 @@ async function keepRunning(
     await tellEnd(agent, { ...end, ranMs: Math.round(ranMs) });
     if (end.code !== 0 && !life.stopping.aborted)
       await offerBefore(agent, points, { code: exitCodeOf(end), ranMs, startedAt: startedWall });
+    const over = judgeOver(end, { isStop: !endedBeforeStop && isGone, descendants, ...running });
     const again = restartAfter(policy, { end, ranMs, failures });
-    if (again === null || life.stopping.aborted) return { end, endedBeforeStop };
+    if (again === null || life.stopping.aborted) return { end, endedBeforeStop, over };
     ({ failures } = again);
     agent.reporter.restarting({ code: exitCodeOf(end), waitMs: again.waitMs });
     await systemClock.sleep(again.waitMs, AbortSignal.any([life.stopping, agent.signal])).catch(() => undefined);
-    if (life.stopping.aborted || agent.signal.aborted) return { end, endedBeforeStop };
+    if (life.stopping.aborted || agent.signal.aborted) return { end, endedBeforeStop, over };
     // A failed launcher may have left training processes behind.
     const left = await findOrphans(agent.state, foldersOf(agent.options.watches));
     await endOrphans(left, { ...orphan, reporter: agent.reporter, signal: agent.signal });

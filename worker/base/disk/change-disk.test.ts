@@ -39,6 +39,7 @@ test.each<[Owned, string]>([
   ["journal", "/state/ledger.jsonl.new"],
   ["state-file", "/state/limits.json"],
   ["state-file", "/state/links.json.4711"],
+  ["state-file", "/tmp/tidemark-run-0/0123456789abcdef.local.sock"],
   ["lock", "/state/worker.lock.0123456789ab.dead"],
   ["capture", `/state/captures/${UUID}`],
   ["scratch", `/state/drills/${UUID}/checkpoint-5`],

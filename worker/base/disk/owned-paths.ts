@@ -31,9 +31,9 @@ export const OWNED_PATHS = {
   },
   "state-file": {
     paths:
-      "`*.json`, `*.step` with `.new` or a process number behind; `limits.json`; `local.sock`, `local.token`; `seal.json`, `seal.tags`",
+      "`*.json`, `*.step` with `.new` or a process number behind; `limits.json`; `local.sock`, `local.token`; `seal.json`, `seal.tags`; `<digest>.local.sock` in `tidemark-run-<uid>` in the folder for temporary files",
     why: "A new version of the file takes its place, or what it says is over.",
-    fits: matches(/(^|\/)([^/]+\.(json|step|tags)(\.new|\.\d+)?|local\.(sock|token))$/),
+    fits: matches(/(^|\/)([^/]+\.(json|step|tags)(\.new|\.\d+)?|local\.(sock|token)|[0-9a-f]{16}\.local\.sock)$/),
   },
   lock: {
     paths:

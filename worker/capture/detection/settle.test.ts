@@ -1,4 +1,4 @@
-import { mkdtemp, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, mkdir, open, rename, rm, stat, writeFile } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { lookAt, type Look } from "./look.ts";
-import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter } from "./settle.ts";
+import { createLastSettler, createSettler, createSettlerByNow, hasOpenWriter, type ProgramOver } from "./settle.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -286,10 +286,17 @@ test("when the program has ended, what is missing never comes: it is doubtful at
   }
   await rm(join(folder, "training_args.bin"));
   await writeFile(join(folder, "weights.bin"), "of no known format");
-  const after = async (how: "done" | "crashed") => {
+  const after = async (how: ProgramOver) => {
     const last = createLastSettler(how);
     return [await last.isSettled(candidate, await look()), last.doubtOf(folder)];
   };
   expect(await after("done")).toEqual([true, null]);
   expect(await after("crashed")).toEqual([false, expect.stringContaining("nothing in it says")]);
+  // After an interruption: whether a handler wrote all of it afterwards.
+  const born = (await stat(join(folder, "weights.bin"))).birthtimeMs;
+  const doubtful = [false, expect.stringContaining("nothing in it says")];
+  expect(await after({ interruptedAtMs: born - 1 })).toEqual([true, null]);
+  expect(await after({ interruptedAtMs: born })).toEqual(doubtful);
+  const last = createLastSettler({ interruptedAtMs: born - 1 });
+  expect(await last.isSettled(candidate, { ...(await look()), isRemote: true })).toBe(false);
 });

@@ -1,4 +1,4 @@
-import { readdir, readFile, readlink, realpath } from "node:fs/promises";
+import { readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
 import { sep } from "node:path";
 import { MOST_WOBBLE_MS } from "#worker/base/file-times.ts";
 import type { Candidate } from "./find.ts";
@@ -143,10 +143,16 @@ export function createSettlerByNow(options: Omit<SettleOptions, "now" | "unfinis
 }
 
 /**
+ * How a program ended. `crashed`: it may have left half of a checkpoint that does not show it. With a time (epoch ms): a shell
+ * told that it was interrupted then (Ctrl-C), which says nothing about the training below it.
+ */
+export type ProgramOver = "done" | "crashed" | { interruptedAtMs: number };
+
+/**
  * Creates the settler for the last look, after the program has ended: nobody will write what is missing, so nothing is awaited.
  * After a crash only a checkpoint that shows that it is complete counts as complete; the rest is doubtful.
  */
-export function createLastSettler(how: "done" | "crashed"): Settler {
+export function createLastSettler(how: ProgramOver): Settler {
   const doubts = new Map<string, string>();
   return {
     forget: () => undefined,
@@ -160,11 +166,23 @@ export function createLastSettler(how: "done" | "crashed"): Settler {
       const readiness = temporary === null ? await readReadiness(candidate, look) : null;
       const why = whyOf({ temporary, readiness });
       if (why !== null) doubts.set(path, why);
-      else if (readiness?.says === "unsaid" && !readiness.isWhole && how === "crashed")
+      else if (readiness?.says === "unsaid" && !readiness.isWhole && !(await isTrusted(look, how)))
         doubts.set(path, "its program ended with a fault, and nothing in it says whether it was finished");
       return !doubts.has(path);
     },
   };
+}
+
+/**
+ * Tells whether a checkpoint that does not show it may count as finished. After an interruption only one whose files were all
+ * created afterwards may: a handler wrote it, while a program without one (KeyboardInterrupt) stops and creates none.
+ */
+async function isTrusted({ files, isRemote }: Look, how: ProgramOver): Promise<boolean> {
+  if (typeof how === "string") return how === "done";
+  // The clock of another machine tells nothing here.
+  if (isRemote) return false;
+  const births = await Promise.all(files.map(async ({ path }) => (await stat(path)).birthtimeMs));
+  return births.every((at) => at > how.interruptedAtMs);
 }
 
 /**
