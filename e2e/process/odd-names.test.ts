@@ -225,6 +225,23 @@ test("of many keys one with a control character is deleted by a request of its o
   expect(await keysOf(`${at}/s`)).toEqual(["s/keep"]);
 });
 
+test("sync --delete names a key of DST that is not valid UTF-8, with code 8; it stays, the rest of what is too much is removed", async () => {
+  await put("v8/caf@", "v8/fine", "v8/extra");
+  write("src/fine", "x");
+  await does(["sync", join(here, "src"), `${at}/v8`]);
+  const latin = (text: string) => text.replaceAll(/caf(?:@|%40)/g, "caf%E9");
+  const synced = await runAgainst(["sync", "--delete", "--json", join(here, "src"), `${at}/v8`], latin);
+  expect(synced.code, synced.talk).toBe(8);
+  const told = lines(synced).map((line) => JSON.parse(line));
+  expect(told.find(({ type }) => type === "failed")).toMatchObject({ fault: { code: "HOSTILE_NAME" } });
+  expect(told.at(-1)).toMatchObject({ type: "removed", deleted: 1 });
+  expect(await keysOf(`${at}/v8`)).toEqual(["v8/caf@", "v8/fine"]);
+  const again = await runAgainst(["sync", "--delete", join(here, "src"), `${at}/v8`], latin);
+  expect([again.code, again.text]).toEqual([8, expect.stringContaining("nothing to do, 1 files (1 B), 1 failed")]);
+  const keeps = await runAgainst(["sync", join(here, "src"), `${at}/v8`], latin);
+  expect([keeps.code, keeps.text]).toEqual([0, expect.stringContaining("nothing to do")]);
+});
+
 test("a file whose name is not valid UTF-8, and one with a control character, are named; the others are sent", async () => {
   write("src/fine", "x");
   write("src/be\u0007ll", "x");

@@ -16,6 +16,7 @@ import type { Entry } from "./listing/entry.ts";
 import { asObject, entryForm } from "./listing/entry-forms.ts";
 import { foldersAbove } from "./listing/find-twins.ts";
 import { sayFailures } from "./follow.ts";
+import { withoutLeftOut, type LeftOut } from "./listing/left-out.ts";
 import type { Sides } from "./listing/open-sides.ts";
 import type { Paired } from "./listing/pair-up.ts";
 import { shownName, shownPlace, type Verb } from "../command-line/verb.ts";
@@ -151,9 +152,9 @@ function said(entries: Rows<Entry>): string {
 /** Removes files of DST and reports how many. Returns the exit code. @throws Faults of the store, CANCELLED */
 export async function removeExtra(
   verb: Verb,
-  about: { to: Address; storeSession: StoreSession | null; entries: Rows<Entry> },
+  about: { to: Address; storeSession: StoreSession | null; entries: Rows<Entry>; staying: readonly LeftOut[] },
 ): Promise<number> {
-  const { to, storeSession, entries } = about;
+  const { to, storeSession, entries, staying } = about;
   const { terminal, signal } = verb;
   const versions = storeSession === null ? null : keepsVersions(storeSession, signal);
   const failures =
@@ -169,8 +170,14 @@ export async function removeExtra(
   const failed = sayFailures(verb, failures);
   const deleted = entries.length - failures.length;
   const keeps = await versions;
-  const said = `${shownName(shownPlace(to))}: ${formatCount(deleted)} files removed${keptVersionsClause(keeps)}`;
-  terminal.result(said, { type: "removed", deleted, filesFailed: failures.length, keepsVersions: keeps });
+  const said = `${shownName(shownPlace(to))}: ${formatCount(deleted)} files removed${keptVersionsClause(keeps)}${withoutLeftOut(staying)}`;
+  terminal.result(said, {
+    type: "removed",
+    deleted,
+    filesFailed: failures.length,
+    keepsVersions: keeps,
+    leftOut: staying,
+  });
   return failed;
 }
 
