@@ -105,6 +105,31 @@ describe("keys that no file can have", () => {
     expect(tree(join(here, "m"))).toEqual({ "model0/w.bin": "x" });
     expect(copied.text).toContain(`verified, without 2 marks of folders (t${round}/m/dir/, t${round}/m/model0)`);
   });
+
+  test("and an empty object that is named itself stands for its folder where there is one", async () => {
+    await put("o/model0/w.bin");
+    await putOdd(store, `t${round}/o/model0`, { Body: "" });
+    await putOdd(store, `t${round}/o/alone`, { Body: "" });
+    const named = `${at}/o/model0`;
+    const copied = await does(["cp", named, join(here, "o")]);
+    expect(tree(join(here, "o"))).toEqual({ "w.bin": "x" });
+    expect(copied.text).toContain(`verified, without 1 mark of a folder (t${round}/o/model0)`);
+    expect((await does(["cp", "-n", named, join(here, "n")])).text).toContain("model0/w.bin -> ");
+    await does(["cp", named, `${at}/copy/`]);
+    expect(await keysOf(`${at}/copy`)).toEqual(["copy/w.bin"]);
+    await does(["cp", `${at}/o/alone`, join(here, "alone")]);
+    expect(tree(here)).toEqual({ "o/w.bin": "x", alone: "" });
+    for (const args of [
+      ["cat", named],
+      ["cp", named, "-"],
+      ["inspect", named],
+    ]) {
+      const refused = await run(args);
+      expect([refused.code, refused.text], args[0]).toEqual([2, ""]);
+      expect(refused.talk).toContain("it is empty and stands for the folder");
+    }
+    expect((await does(["cat", `${at}/o/alone`])).out).toHaveLength(0);
+  });
 });
 
 test("a listing that names a key twice is read as if it named it once", async () => {

@@ -86,6 +86,12 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > and what lies where a file of this machine is in the way is named; the others are fetched",
     },
     {
+      situation: "`cp s3://b/model0 dir` where the empty object `model0` stands for the folder `model0/`",
+      outcome:
+        "The folder is copied, and the last sentence says that the mark is left out. `cat` and `inspect`, which take one object, refuse it and say why.",
+      test: "e2e/process/odd-names.test.ts > and an empty object that is named itself stands for its folder where there is one",
+    },
+    {
       situation: "An empty object `model0` that stands for the folder `model0/`, or `dir/`",
       outcome: "It is left out, and the last sentence says so.",
       test: "e2e/process/odd-names.test.ts > an empty object that stands for a folder is left out, and said",
