@@ -85,7 +85,7 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
     return sayPlan(verb, { planned, failures, leftOut });
   }
   return withStoreSession(verb, { bucket: to.bucket, direction: "up" }, (storeSession) =>
-    sendEntries(verb, storeSession, { ...ends, failures, leftOut, entries, keyOf }),
+    sendEntries(verb, storeSession, { ...ends, isOne, failures, leftOut, entries, keyOf }),
   );
 }
 
@@ -139,8 +139,8 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
       const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
       const found = await findSources(storeSession, { from, filter, scratch, signal: verb.signal, ...onTaken });
       if (!found.isOne) ranges.drop();
-      const { failures, leftOut } = found;
-      const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
+      const { isOne, failures, leftOut } = found;
+      const one = isOne ? await pathOfOne(to.path, from.key) : null;
       const { entries, pathOf } =
         one === null
           ? await placeAsPaths(to.path, { entries: found.entries }, failures)
@@ -149,7 +149,16 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
         const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, pathOf(entry)]);
         return sayPlan(verb, { planned, failures, leftOut });
       }
-      return await fetchEntries(verb, storeSession, { ...ends, failures, leftOut, entries, pathOf, early, ranges });
+      return await fetchEntries(verb, storeSession, {
+        ...ends,
+        isOne,
+        failures,
+        leftOut,
+        entries,
+        pathOf,
+        early,
+        ranges,
+      });
     } finally {
       ranges.drop();
       early.drop();
@@ -183,7 +192,7 @@ function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlac
       return sayPlan(verb, { planned, failures, leftOut });
     }
     return withStoreSession(verb, { bucket: to.bucket, direction: "within" }, (storeSession) =>
-      copyEntries(verb, storeSession, { ...ends, failures, leftOut, entries, keyOf }),
+      copyEntries(verb, storeSession, { ...ends, isOne, failures, leftOut, entries, keyOf }),
     );
   });
 }

@@ -168,7 +168,7 @@ async function placed(
     const { entries, keyOf } = placeAsKeys(to, mapRows(found, asFile), failures);
     return {
       toCopy: entries,
-      move: () => sendEntries(verb, target, { from, to, failures, leftOut, entries, keyOf }),
+      move: () => sendEntries(verb, target, { from, to, isOne: false, failures, leftOut, entries, keyOf }),
     };
   }
   const objects = mapRows(found, asObject);
@@ -176,14 +176,14 @@ async function placed(
     const { entries, pathOf } = await placeAsPaths(to.path, { entries: objects, among: sides.from.taken }, failures);
     return {
       toCopy: entries,
-      move: () => fetchEntries(verb, source, { from, to, failures, leftOut, entries, pathOf }),
+      move: () => fetchEntries(verb, source, { from, to, isOne: false, failures, leftOut, entries, pathOf }),
     };
   }
   if (from.kind === "store" && to.kind === "store" && target !== null) {
     const { entries, keyOf } = placeAsKeys(to, objects, failures);
     return {
       toCopy: entries,
-      move: () => copyEntries(verb, target, { from, to, failures, leftOut, entries, keyOf }),
+      move: () => copyEntries(verb, target, { from, to, isOne: false, failures, leftOut, entries, keyOf }),
     };
   }
   throw new Fault("INTERNAL", { op: "sync" });
