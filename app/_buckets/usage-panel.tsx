@@ -5,7 +5,7 @@ import type { ReactNode } from "react";
 import type { BucketUsage, RunUsage } from "#protocol/buckets/bucket-usage.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { Age } from "../_hub/live/age.tsx";
-import { usageQuery } from "../_hub/queries/queries.ts";
+import { bucketVersionsQuery, usageQuery } from "../_hub/queries/queries.ts";
 import { QueryFault } from "../_hub/faults/query-fault.tsx";
 import { CountCell } from "../_ui/tables/count-cell.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";
@@ -13,7 +13,7 @@ import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { Cell, Row, Table } from "../_ui/tables/table.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { UsageDays } from "./usage-days.tsx";
-import { costBasis, growthCost, keptPerDay, moneyOf } from "./usage-words.ts";
+import { costBasis, growthCost, keptPerDay, moneyOf, versionsMissing } from "./usage-words.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 
 /** Shows the size of a bucket by run, its growth and cost. The numbers come from manifests and history, without a listing. */
@@ -22,7 +22,10 @@ export function UsagePanel({ profileId }: { profileId: string }) {
   return (
     <Panel label="Usage and cost" title="Usage and cost" note="From manifests; excludes other objects.">
       {usage.data !== undefined ? (
-        <UsageBody usage={usage.data} />
+        <>
+          <UsageBody usage={usage.data} />
+          <VersionsMissing profileId={profileId} />
+        </>
       ) : usage.isError ? (
         <QueryFault query={usage} />
       ) : (
@@ -30,6 +33,12 @@ export function UsagePanel({ profileId }: { profileId: string }) {
       )}
     </Panel>
   );
+}
+
+/** Says what the numbers lack where the bucket keeps old versions; renders nothing while that is unknown. */
+function VersionsMissing({ profileId }: { profileId: string }) {
+  const words = versionsMissing(useQuery(bucketVersionsQuery(profileId)).data?.keepsVersions ?? null);
+  return words === null ? null : <p className="border-t border-line px-4 py-2 text-soft">{words}</p>;
 }
 
 function Fact({ label, children }: { label: string; children: ReactNode }) {

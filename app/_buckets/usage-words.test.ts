@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { costBasis, dateOf, daySentence, growthCost, keptPerDay, moneyOf } from "./usage-words.ts";
+import { costBasis, dateOf, daySentence, growthCost, keptPerDay, moneyOf, versionsMissing } from "./usage-words.ts";
 
 const GB = 1e9;
 const at = Date.UTC(2026, 10, 22);
@@ -14,6 +14,14 @@ test("little money is not nothing, and nothing is", () => {
   expect(moneyOf(0.001, "USD")).toBe("under 0.01 USD");
   expect(moneyOf(0, "USD")).toBe("0.00 USD");
   expect(moneyOf(1234.5, "EUR")).toBe("1,234.50 EUR");
+});
+
+test("says that old versions are not in the numbers where the bucket keeps them", () => {
+  expect(versionsMissing(true)).toContain(
+    "The bucket keeps old versions: what was deleted may still lie there and cost.",
+  );
+  expect(versionsMissing("some")).toContain("until versioning was suspended");
+  expect([versionsMissing(false), versionsMissing(null)]).toEqual([null, null]);
 });
 
 test("growth is that of the days the bucket has been there", () => {

@@ -1,3 +1,4 @@
+import type { KeepsVersions } from "#protocol/base/kept-versions.ts";
 import type { BucketUsage, UsageDay } from "#protocol/buckets/bucket-usage.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
@@ -11,6 +12,14 @@ export function moneyOf(amount: number, currency: string): string {
 }
 
 const days = (count: number): string => (count === 1 ? "the last day" : `the last ${formatCount(count)} days`);
+
+/** Returns what these numbers lack in a bucket that keeps old versions; null where deletions free all, or nobody knows. */
+export function versionsMissing(keeps: KeepsVersions): string | null {
+  if (keeps === null || keeps === false) return null;
+  const why =
+    keeps === true ? "The bucket keeps old versions" : "The bucket kept old versions until versioning was suspended";
+  return `${why}: what was deleted may still lie there and cost. These numbers do not have it; it goes when a rule of the bucket, or the end of its lock, removes it.`;
+}
 
 /** Returns the basis of the cost estimate, and what it leaves out. */
 export function costBasis({ cost, moved }: BucketUsage): string {

@@ -73,6 +73,13 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const third = await staged.startNode({ name: "three", run: "kept", program, flags: ["--from", "20"] });
     expect(await third.exited).toMatchObject({ code: 0 });
     expect(said(third)).toContain("goes on at 20");
+    // The end of its restore says what it may lack, on the node and in the events of the hub.
+    expect(said(third)).toContain(`is in place, every byte verified. It may not be whole: ${WHY}.`);
+    const { client } = staged.stage();
+    const asked = { nodeId: null, run: "kept", kinds: ["restore-done"], cursor: null, limit: 50 };
+    const ends = (await client.events.list.query(asked)).rows.map(({ text }) => text);
+    expect(ends.find((text) => text.startsWith("restored step 20"))).toContain(`, which may not be whole: ${WHY}`);
+    expect(ends.find((text) => text.startsWith("restored step 10"))).not.toContain("may not be whole");
   });
 
   test("what a program that failed left behind is not gone on from by itself on its own node", async () => {

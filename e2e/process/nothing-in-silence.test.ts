@@ -102,6 +102,29 @@ test("what is no file is in the last sentence and in the last line, and nothing 
   close();
 });
 
+test("sync --delete says what of DST it did not look into, in the last sentence and the last line: it stays", async () => {
+  write("src/a", "a");
+  await does(["sync", join(here, "src"), `${at}/q`]);
+  const { folder, close } = await writeMixed();
+  writeFileSync(Buffer.concat([Buffer.from(join(folder, "caf")), Buffer.from([0xe9])]), "x");
+  const clause = "1 linked folder (linked), 1 empty folder (none), 1 pipe (pipe) and 1 socket (socket)";
+  const first = await run(["sync", "--delete", "--json", `${at}/q`, folder]);
+  expect(first.code, first.talk).toBe(8);
+  const told = lines(first).map((line) => JSON.parse(line));
+  expect(told.filter(({ type }) => type === "failed")).toMatchObject([{ name: expect.stringContaining("caf") }]);
+  const staying = { kind: "pipe", count: 1, names: ["pipe"], side: "dst" };
+  expect(told.at(-1)).toMatchObject({ type: "removed", deleted: 1, leftOut: expect.arrayContaining([staying]) });
+  const again = await run(["sync", "--delete", `${at}/q`, folder]);
+  expect(again.code, again.talk).toBe(8);
+  expect(again.text).toContain(
+    `nothing to do, 1 files (1 B), 1 failed; not looked into at DST, where it stays: ${clause}`,
+  );
+  expect((await run(["sync", "-n", "--delete", `${at}/q`, folder])).talk).toContain(`where it stays: ${clause}`);
+  expect(statSync(join(folder, "linked/c")).size).toBe(1);
+  expect((await does(["sync", `${at}/q`, folder])).text).not.toContain("DST, where");
+  close();
+});
+
 test("what lies behind a folder that was not entered is not removed, the rest of what is too much is", async () => {
   const names = ["a", "extra", "linked/x", "none/y", "closed/z", "linked-2"];
   for (const name of names) write(`dst/${name}`, name);
@@ -198,10 +221,11 @@ test("what of DST no file can have is named by sync --delete, which lets it stay
   write("src/one", "1");
   await putOdd(store, `t${round}/m/mark/`, { Body: "five5" });
   await putOdd(store, `t${round}/m/extra`);
-  const synced = await does(["sync", "--delete", join(here, "src"), `${at}/m`]);
+  const synced = await run(["sync", "--delete", join(here, "src"), `${at}/m`]);
+  expect(synced.code).toBe(8);
   expect(synced.talk).toContain(`Kept 1 of DST that cannot be compared with SRC, by name (t${round}/m/mark/)`);
   expect(await keysOf(`${at}/m`)).toEqual(["m/mark/", "m/one"]);
-  const again = await does(["sync", "--delete", "--json", join(here, "src"), `${at}/m`]);
+  const again = await run(["sync", "--delete", "--json", join(here, "src"), `${at}/m`]);
   expect(lines(again).map((line) => JSON.parse(line))).toContainEqual(
     expect.objectContaining({ type: "kept", files: 1, names: [`t${round}/m/mark/`] }),
   );

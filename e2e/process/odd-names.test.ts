@@ -105,6 +105,31 @@ describe("keys that no file can have", () => {
     expect(tree(join(here, "m"))).toEqual({ "model0/w.bin": "x" });
     expect(copied.text).toContain(`verified, without 2 marks of folders (t${round}/m/dir/, t${round}/m/model0)`);
   });
+
+  test("and an empty object that is named itself stands for its folder where there is one", async () => {
+    await put("o/model0/w.bin");
+    await putOdd(store, `t${round}/o/model0`, { Body: "" });
+    await putOdd(store, `t${round}/o/alone`, { Body: "" });
+    const named = `${at}/o/model0`;
+    const copied = await does(["cp", named, join(here, "o")]);
+    expect(tree(join(here, "o"))).toEqual({ "w.bin": "x" });
+    expect(copied.text).toContain(`verified, without 1 mark of a folder (t${round}/o/model0)`);
+    expect((await does(["cp", "-n", named, join(here, "n")])).text).toContain("model0/w.bin -> ");
+    await does(["cp", named, `${at}/copy/`]);
+    expect(await keysOf(`${at}/copy`)).toEqual(["copy/w.bin"]);
+    await does(["cp", `${at}/o/alone`, join(here, "alone")]);
+    expect(tree(here)).toEqual({ "o/w.bin": "x", alone: "" });
+    for (const args of [
+      ["cat", named],
+      ["cp", named, "-"],
+      ["inspect", named],
+    ]) {
+      const refused = await run(args);
+      expect([refused.code, refused.text], args[0]).toEqual([2, ""]);
+      expect(refused.talk).toContain("it is empty and stands for the folder");
+    }
+    expect((await does(["cat", `${at}/o/alone`])).out).toHaveLength(0);
+  });
 });
 
 test("a listing that names a key twice is read as if it named it once", async () => {
@@ -223,6 +248,23 @@ test("of many keys one with a control character is deleted by a request of its o
   write("src/keep", "x");
   await does(["sync", "--delete", join(here, "src"), `${at}/s`]);
   expect(await keysOf(`${at}/s`)).toEqual(["s/keep"]);
+});
+
+test("sync --delete names a key of DST that is not valid UTF-8, with code 8; it stays, the rest of what is too much is removed", async () => {
+  await put("v8/caf@", "v8/fine", "v8/extra");
+  write("src/fine", "x");
+  await does(["sync", join(here, "src"), `${at}/v8`]);
+  const latin = (text: string) => text.replaceAll(/caf(?:@|%40)/g, "caf%E9");
+  const synced = await runAgainst(["sync", "--delete", "--json", join(here, "src"), `${at}/v8`], latin);
+  expect(synced.code, synced.talk).toBe(8);
+  const told = lines(synced).map((line) => JSON.parse(line));
+  expect(told.find(({ type }) => type === "failed")).toMatchObject({ fault: { code: "HOSTILE_NAME" } });
+  expect(told.at(-1)).toMatchObject({ type: "removed", deleted: 1 });
+  expect(await keysOf(`${at}/v8`)).toEqual(["v8/caf@", "v8/fine"]);
+  const again = await runAgainst(["sync", "--delete", join(here, "src"), `${at}/v8`], latin);
+  expect([again.code, again.text]).toEqual([8, expect.stringContaining("nothing to do, 1 files (1 B), 1 failed")]);
+  const keeps = await runAgainst(["sync", join(here, "src"), `${at}/v8`], latin);
+  expect([keeps.code, keeps.text]).toEqual([0, expect.stringContaining("nothing to do")]);
 });
 
 test("a file whose name is not valid UTF-8, and one with a control character, are named; the others are sent", async () => {

@@ -47,18 +47,34 @@ describe("cp", () => {
     expect(await keysOf(`${at}/partly`)).toEqual(["partly/a", "partly/c"]);
   });
 
-  test("when nothing could be copied the code says why", async () => {
+  test("when every single name failed the code is 8 too, for one file of a folder and for sync; of a file that is named itself it says why", async () => {
     for (const name of ["a", "b"]) write(`src/${name}`, name);
+    write("alone/a", "a");
     const keyPattern = `t${round}/none/*`;
     await armFault(store, {
       op: "PutObject",
       keyPattern,
       action: { kind: "error", status: 403, code: "AccessDenied" },
     });
-    const outcome = await run(["cp", join(here, "src"), `${at}/none`]);
+    const codes = new Map<string, number | null>();
+    for (const verb of ["cp", "sync"]) {
+      for (const folder of ["src", "alone"]) {
+        const outcome = await run([verb, join(here, folder), `${at}/none`]);
+        codes.set(`${verb} ${folder}`, outcome.code);
+        expect(outcome.talk.match(/^failed /gm)).toHaveLength(folder === "src" ? 2 : 1);
+      }
+    }
+    codes.set("cp a file", (await run(["cp", join(here, "src/a"), `${at}/none/a`])).code);
     await clearFaults(store);
-    expect(outcome.code).toBe(4);
-    expect(outcome.talk.match(/^failed /gm)).toHaveLength(2);
+    codes.set("cp of nowhere", (await run(["cp", join(here, "src"), "s3://no-such-bucket/none"])).code);
+    expect(Object.fromEntries(codes)).toEqual({
+      "cp src": 8,
+      "cp alone": 8,
+      "sync src": 8,
+      "sync alone": 8,
+      "cp a file": 4,
+      "cp of nowhere": 3,
+    });
   });
 
   test("one object that the store refuses does not stop the others on their way down", async () => {
@@ -102,7 +118,7 @@ describe("cp", () => {
     mkdirSync(join(here, "back"));
     symlinkSync(join(here, "elsewhere"), join(here, "back/out"));
     const outcome = await run(["cp", `${at}/links`, join(here, "back")]);
-    expect(outcome.code).toBe(4);
+    expect(outcome.code).toBe(8);
     expect(readdirSync(join(here, "elsewhere"))).toEqual([]);
   });
 

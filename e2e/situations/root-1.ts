@@ -5,6 +5,11 @@ export const root = {
   title: "What looks unfinished is never unsafe for ever",
   rows: [
     {
+      situation: "A person restores a doubtful checkpoint",
+      outcome: "The end of the restore says what it may lack, on the node and in the events of the hub.",
+      test: "e2e/process/doubtful.test.ts > one that stays unfinished is kept safe as doubtful, is shown as that, and is chosen by a person only",
+    },
+    {
       situation: "A checkpoint stays unfinished: a file that its index names never comes.",
       outcome:
         "When it has not changed for --unfinished-after (5 minutes), it is kept safe as doubtful, with the reason, on pages, in `status` and by an alert. Nothing goes on from it by itself; --from STEP and a restore of that step do.",

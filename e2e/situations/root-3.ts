@@ -86,6 +86,18 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > and what lies where a file of this machine is in the way is named; the others are fetched",
     },
     {
+      situation: "`cp` or `sync` of a folder in which every single file or key fails",
+      outcome:
+        "Each is named, exit code 8, as where some of them fail. A file or an object that is named itself, a missing bucket or a dead link end it with their own codes.",
+      test: "e2e/process/verbs.test.ts > when every single name failed the code is 8 too, for one file of a folder and for sync; of a file that is named itself it says why",
+    },
+    {
+      situation: "`cp s3://b/model0 dir` where the empty object `model0` stands for the folder `model0/`",
+      outcome:
+        "The folder is copied, and the last sentence says that the mark is left out. `cat` and `inspect`, which take one object, refuse it and say why.",
+      test: "e2e/process/odd-names.test.ts > and an empty object that is named itself stands for its folder where there is one",
+    },
+    {
       situation: "An empty object `model0` that stands for the folder `model0/`, or `dir/`",
       outcome: "It is left out, and the last sentence says so.",
       test: "e2e/process/odd-names.test.ts > an empty object that stands for a folder is left out, and said",

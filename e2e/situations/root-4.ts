@@ -46,6 +46,17 @@ export const root = {
       test: "e2e/process/nothing-in-silence.test.ts > what lies behind a folder that was not entered is not removed, the rest of what is too much is",
     },
     {
+      situation: "`sync --delete` where DST has a linked folder, a pipe, a socket, or a name that is not UTF-8",
+      outcome:
+        "They stay. The last sentence and `leftOut` of `--json` (with `side: dst`) count and name them; a name that cannot be read is listed as failed, exit code 8.",
+      test: "e2e/process/nothing-in-silence.test.ts > sync --delete says what of DST it did not look into, in the last sentence and the last line: it stays",
+    },
+    {
+      situation: "`sync --delete` where DST is a bucket with a key that is not valid UTF-8",
+      outcome: "The key stays and is listed as failed, exit code 8; what SRC certainly lacks is removed.",
+      test: "e2e/process/odd-names.test.ts > sync --delete names a key of DST that is not valid UTF-8, with code 8; it stays, the rest of what is too much is removed",
+    },
+    {
       situation: "`sync --delete` with an SRC that is empty altogether",
       outcome: "It is refused until `--delete-all`.",
       test: "e2e/process/verbs-sync-check.test.ts > --delete is refused when SRC is empty, could not be read, or too much would go",

@@ -100,6 +100,17 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > a deletion in a bucket that keeps old versions says that nothing is freed, after one request about it",
     },
     {
+      situation: "The janitor of the hub removes leftovers in such a bucket",
+      outcome:
+        "The event, the audit and `hub janitor --delete` say that nothing is freed, after one request for the bucket.",
+      test: "server/features/maintenance/janitor.test.ts > says that nothing is freed where the bucket keeps what it removes as old versions",
+    },
+    {
+      situation: "*Usage and cost* of such a bucket",
+      outcome: "The panel says that deleted bytes may still lie there and cost, and that its numbers do not have them.",
+      test: "app/_buckets/usage-panel.test.tsx > the panel of a bucket whose versioning is %j says that old versions are not in its numbers: %j",
+    },
+    {
       situation: "`--keep` of a node without a hub deletes from such a bucket",
       outcome: "The first deletion says that nothing is freed; `--json` says it with each.",
       test: "e2e/process/standalone-keep.test.ts > rules are applied after commits, never to the newest, and what they remove is gone a day later",

@@ -1,3 +1,4 @@
+import type { KeepsVersions } from "../base/kept-versions.ts";
 import * as z from "zod";
 import { addressText } from "../base/bounded.ts";
 import { bucketPrefix, objectKey, type Protection } from "./bucket.ts";
@@ -82,12 +83,6 @@ export interface ProtectedGroup extends Protection {
   bytes: number;
   firstKey: string;
 }
-
-/**
- * Whether a bucket keeps deleted objects as old versions. `some`: its versioning was suspended, so that only what was written
- * before keeps its version (and its lock). Null when the store does not tell.
- */
-export type KeepsVersions = boolean | "some" | null;
 
 /** Result of planning. */
 export interface BucketPlan {

@@ -8,7 +8,10 @@ export const EXIT_CODES = [
   { code: 5, says: "It did not work for now: the link, the store, the hub. The same command can be started again." },
   { code: 6, says: "The bytes are not those that were expected. `check`: the sides differ." },
   { code: 7, says: "There is no space for it on the disk." },
-  { code: 8, says: "Some of the files are done, others failed; each is named." },
+  {
+    code: 8,
+    says: "It went on to its end, and single files or names failed, some or all; each is named. Where it could not begin or go on, the code is that of the reason.",
+  },
   { code: 9, says: "`run --require-safe`: the program ended with 0, and not all that it wrote is safe." },
   { code: 126, says: "`run`: the program cannot be executed." },
   { code: 127, says: "`run`: the program was not found." },

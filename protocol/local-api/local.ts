@@ -76,8 +76,10 @@ export interface RestoreAnswer {
   passedOverWhy: "damaged" | "archived" | null;
   /** Set when another node wrote the checkpoint and `pickles` of its files run code when loaded; else null. */
   foreign: { node: string; pickles: number } | null;
+  /** Why it may not be whole; null when it is, as far as its files tell. Absent from older workers. */
+  doubt?: string | null;
 }
-export type PreviewAnswer = Omit<RestoreAnswer, "passedOver" | "passedOverWhy" | "foreign"> & {
+export type PreviewAnswer = Omit<RestoreAnswer, "passedOver" | "passedOverWhy" | "foreign" | "doubt"> & {
   preview: CommandDetail;
 };
 

@@ -1,4 +1,4 @@
-import type { KeepsVersions } from "../buckets/bucket-jobs.ts";
+import type { KeepsVersions } from "../base/kept-versions.ts";
 import * as z from "zod";
 import { byteCount, instant, rowVersion } from "../base/bounded.ts";
 import { id, runName } from "../base/names.ts";

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import type { KeepsVersions } from "../base/kept-versions.ts";
 import type { FaultData } from "../faults/fault.ts";
 
 /** Maintenance by the hub: backups, the search for orphaned objects (janitor), and the state of a history that was lost. */
@@ -33,6 +34,8 @@ export interface JanitorReport {
   probes: Leftovers;
   /** Removed in this run; zero in a report. */
   removed: { count: number; bytes: number };
+  /** Whether the bucket keeps removed objects as old versions, so that their bytes are not freed. Left out by older hubs. */
+  keepsVersions?: KeepsVersions;
   /** Objects without a manifest that stay, by reason. */
   kept: Record<KeptReason, Leftovers>;
   /** First fault of the objects that could not be removed. */

@@ -1,5 +1,5 @@
 import { DeleteObjectsCommand, GetBucketVersioningCommand, type S3Client } from "@aws-sdk/client-s3";
-import type { KeepsVersions } from "#protocol/buckets/bucket-jobs.ts";
+import type { KeepsVersions } from "#protocol/base/kept-versions.ts";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { BY_CODE } from "../answers/fault-codes.ts";

@@ -4,6 +4,7 @@ import { readObjectSum } from "#storage/checksums/crc32.ts";
 import { FAR_MS, withStoreSession, type StoreSession } from "../store-session/store-session.ts";
 import { assertReadable, headObject, partBytesOf, type ObjectHead } from "../object-copy/requests/head.ts";
 import { createPartsDigest, createWholeDigest, type PartDigest } from "../object-copy/requests/part-digest.ts";
+import { assertNoMark } from "../object-copy/requests/stands-for-folder.ts";
 import { piecesWithin, readPieces } from "../object-copy/requests/read-range.ts";
 import { oneKey, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
 
@@ -23,6 +24,7 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
   return withStoreSession(verb, { bucket: from.bucket, direction: "down", isHeld: true }, async (storeSession) => {
     const head = await headObject(storeSession, { key, signal });
     assertReadable(head, { op: "cat", key });
+    await assertNoMark(storeSession, { key, ...head, signal });
     const offset = config.size("offset") ?? 0;
     if (offset > head.sizeBytes) {
       throw usage(`--offset ${offset}`, `the object has ${formatBytes(head.sizeBytes)} (${head.sizeBytes} bytes)`);

@@ -8,7 +8,7 @@ import { whyPathRefused } from "#protocol/base/names.ts";
 import { keyForFile, prefixForFolder } from "../command-line/address.ts";
 import { isFolder } from "../object-copy/download.ts";
 import { createEarlyFetches } from "../object-copy/fetch-early.ts";
-import { sayLeftOut, type LeftOut } from "../object-copy/listing/left-out.ts";
+import { countLeftOut, sayLeftOut, type LeftOut } from "../object-copy/listing/left-out.ts";
 import { foundFile } from "../object-copy/listing/walk.ts";
 import { createEarlyRanges } from "../transfer/download/speculative-ranges.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
@@ -23,6 +23,7 @@ import { assertReadable, findObject, headObject } from "../object-copy/requests/
 import { copyEntries, fetchEntries, sendEntries } from "../object-copy/move.ts";
 import { placeAsKeys, placeAsPaths } from "../object-copy/listing/place-names.ts";
 import { streamOf } from "../object-copy/requests/open-stream.ts";
+import { assertNoMark, standsForFolder } from "../object-copy/requests/stands-for-folder.ts";
 import { assertWholeKey, sendInput, stdinOf, type Stream } from "../object-copy/requests/send-stdin.ts";
 import {
   shownName,
@@ -84,7 +85,7 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
     return sayPlan(verb, { planned, failures, leftOut });
   }
   return withStoreSession(verb, { bucket: to.bucket, direction: "up" }, (storeSession) =>
-    sendEntries(verb, storeSession, { ...ends, failures, leftOut, entries, keyOf }),
+    sendEntries(verb, storeSession, { ...ends, isOne, failures, leftOut, entries, keyOf }),
   );
 }
 
@@ -107,6 +108,7 @@ function writeToStdout(verb: Verb, from: StorePlace): Promise<number> {
   if (!isDry(verb)) return writeObject(verb, from);
   return withStoreSession(verb, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
     const { sizeBytes } = await headObject(storeSession, { key: from.key, signal: verb.signal });
+    await assertNoMark(storeSession, { key: from.key, sizeBytes, signal: verb.signal });
     const place = shownPlace(from);
     verb.terminal.result(`copy  ${shownName(place)} -> stdout  (${formatBytes(sizeBytes)})`, {
       type: "would",
@@ -137,8 +139,8 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
       const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
       const found = await findSources(storeSession, { from, filter, scratch, signal: verb.signal, ...onTaken });
       if (!found.isOne) ranges.drop();
-      const { failures, leftOut } = found;
-      const one = found.isOne ? await pathOfOne(to.path, from.key) : null;
+      const { isOne, failures, leftOut } = found;
+      const one = isOne ? await pathOfOne(to.path, from.key) : null;
       const { entries, pathOf } =
         one === null
           ? await placeAsPaths(to.path, { entries: found.entries }, failures)
@@ -147,7 +149,16 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
         const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, pathOf(entry)]);
         return sayPlan(verb, { planned, failures, leftOut });
       }
-      return await fetchEntries(verb, storeSession, { ...ends, failures, leftOut, entries, pathOf, early, ranges });
+      return await fetchEntries(verb, storeSession, {
+        ...ends,
+        isOne,
+        failures,
+        leftOut,
+        entries,
+        pathOf,
+        early,
+        ranges,
+      });
     } finally {
       ranges.drop();
       early.drop();
@@ -181,12 +192,15 @@ function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlac
       return sayPlan(verb, { planned, failures, leftOut });
     }
     return withStoreSession(verb, { bucket: to.bucket, direction: "within" }, (storeSession) =>
-      copyEntries(verb, storeSession, { ...ends, failures, leftOut, entries, keyOf }),
+      copyEntries(verb, storeSession, { ...ends, isOne, failures, leftOut, entries, keyOf }),
     );
   });
 }
 
-/** One object of exactly this key, or else everything below it as a folder. Faults: NO_SUCH_KEY when there is neither. */
+/**
+ * Returns one object of exactly this key, or else everything below it as a folder. An empty object that stands for a folder
+ * of its name is left out, and the folder is taken. Faults: NO_SUCH_KEY when there is neither.
+ */
 async function findSources(
   storeSession: StoreSession,
   about: {
@@ -200,7 +214,8 @@ async function findSources(
   const { from, signal, ...rest } = about;
   const head =
     from.key === "" || from.key.endsWith("/") ? null : await findObject(storeSession, { key: from.key, signal });
-  if (head !== null) {
+  const isMark = head !== null && (await standsForFolder(storeSession, { key: from.key, ...head, signal }));
+  if (head !== null && !isMark) {
     assertReadable(head, { op: "cp", key: from.key });
     const { sizeBytes, modifiedAtMs, etag, isOpaque } = head;
     const sum = head.crc32 === null ? null : readObjectSum(head.crc32);
@@ -216,7 +231,10 @@ async function findSources(
     return { isOne: true, entries: [entry], failures: [], leftOut: [] };
   }
   const found = await readObjects(storeSession, { prefix: prefixForFolder(from), signal, ...rest });
-  const { taken, failures, leftOut } = found;
+  const { taken, failures } = found;
+  const skipped = countLeftOut(found.leftOut);
+  if (isMark) skipped.add("folder-mark", from.key);
+  const leftOut = skipped.all;
   if (taken.length > 0 || failures.length > 0) return { isOne: false, entries: taken, failures, leftOut };
   const detail = found.all.length === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
   throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });

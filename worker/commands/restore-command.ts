@@ -12,6 +12,7 @@ import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { runAgent, type AgentCommand } from "../agent/agent.ts";
+import { doubtWords } from "../agent/messages/restore-messages.ts";
 import { restoreHere } from "../agent/local-api/restore-here.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { stateFolder, temporaryState } from "../host/state-folder.ts";
@@ -37,6 +38,7 @@ const restored: z.ZodType<RestoreAnswer> = z.object({
   passedOver: z.number().nullable(),
   passedOverWhy: z.enum(["damaged", "archived"]).nullable().default(null),
   // Left out by a worker of an earlier version.
+  doubt: z.string().nullable().default(null),
   foreign: z.object({ node: z.string(), pickles: z.number() }).nullable().default(null),
 });
 const fact = z.union([z.string(), z.number(), z.boolean(), z.null()]);
@@ -87,7 +89,7 @@ export async function restoreRun(command: RestoreCommand): Promise<number> {
     answer.passedOver === null
       ? ""
       : ` Step ${formatCount(answer.passedOver)} is ${answer.passedOverWhy ?? "damaged"}.`;
-  const text = `Restored ${whatOf(answer)} to ${answer.path}.${instead}${foreignWords(answer.foreign)}${shapeWords(answer)}`;
+  const text = `Restored ${whatOf(answer)} to ${answer.path}.${instead}${doubtWords(answer.doubt ?? null)}${foreignWords(answer.foreign)}${shapeWords(answer)}`;
   terminal.result(text, { type: "restored", ...answer });
   return 0;
 }

@@ -4,7 +4,7 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { foldsNames } from "../base/disk/folds-names.ts";
 import type { Address } from "../command-line/address.ts";
-import { withoutLeftOut } from "../object-copy/listing/left-out.ts";
+import { stayingAtDst, withoutLeftOut, type LeftOut } from "../object-copy/listing/left-out.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
 import { sortRows } from "../object-copy/listing/sort-rows.ts";
 import { Spool } from "../object-copy/listing/spool.ts";
@@ -25,7 +25,7 @@ import { EXIT, shownName, shownPlace, twoPlaces, usage, type Verb } from "../com
  * its contents do. Contents are compared only where the dates do not already say that nothing changed since the last
  * sync (--checksum: always), by the checksum the store keeps; where it keeps none, the file is copied. Nothing is removed
  * without --delete, and nothing then either when anything could not be copied, or SRC is empty; what may lie where SRC could not be looked
- * into stays.
+ * into stays, and so does what the listing of DST skipped or could not read, which --delete names.
  * Faults: BAD_INPUT, NOT_FOUND, those of the store and the disk, CANCELLED.
  */
 export function sync(verb: Verb): Promise<number> {
@@ -33,36 +33,42 @@ export function sync(verb: Verb): Promise<number> {
   return withSides(verb, ends, async (sides) => {
     const paired = pairUp(sides.from, sides.to);
     const failures = [...sides.from.failures];
-    const { leftOut } = sides.from;
+    const staying = verb.config.isOn("delete") ? stayingAtDst(sides.to.leftOut) : [];
+    // DST holds them still, so it is not as SRC is.
+    if (verb.config.isOn("delete")) failures.push(...sides.to.failures);
+    const leftOut = [...sides.from.leftOut, ...staying];
     const found = await copiesOf(verb, { sides, paired, failures });
     const toDelete = await deletionsOf(verb, {
       sides,
       paired,
       foldsNames: async () => ends.to.kind === "local" && foldsNames(resolve(ends.to.path)),
     });
-    const { toCopy, move } = await placed(verb, { ends, sides, found, failures });
+    const { toCopy, move } = await placed(verb, { ends, sides, found, failures, leftOut });
     const { first, rest } = splitInWay({ to: ends.to, scratch: sides.scratch }, { toCopy, toDelete });
     if (verb.config.isOn("dry-run")) {
       tellLeftOut(verb, leftOut);
       return sayPlan(verb, { toCopy, toDelete, failures });
     }
-    if (toCopy.length === 0 && toDelete.length === 0 && failures.length === 0) {
+    if (toCopy.length === 0 && toDelete.length === 0) {
+      const code = sayFailures(verb, failures);
       const places = `${shownName(shownPlace(ends.from))} -> ${shownName(shownPlace(ends.to))}`;
+      const failed = failures.length === 0 ? "" : `, ${formatCount(failures.length)} failed`;
       const why = sides.from.all.length === 0 ? "SRC holds no file" : said(sides.from.taken);
-      verb.terminal.result(`${places}: nothing to do, ${why}${withoutLeftOut(leftOut)}`, {
+      verb.terminal.result(`${places}: nothing to do, ${why}${failed}${withoutLeftOut(leftOut)}`, {
         type: "done",
         files: 0,
         bytes: 0,
         same: sides.from.taken.length,
         deleted: 0,
+        filesFailed: failures.length,
         leftOut,
       });
-      return EXIT.ok;
+      return code;
     }
     // What a name of SRC could not become, or what was not seen of it, is no reason to keep what SRC certainly does not have.
     const before = failures.length;
     const remove = (entries: Rows<Entry>) =>
-      removeExtra(verb, { to: ends.to, storeSession: sides.storeSessions.to, entries });
+      removeExtra(verb, { to: ends.to, storeSession: sides.storeSessions.to, entries, staying });
     const made = first.length === 0 ? EXIT.ok : await remove(first);
     if (toCopy.length === 0) tellLeftOut(verb, leftOut);
     const code = (toCopy.length === 0 ? sayFailures(verb, failures) : await move()) || made;
@@ -146,18 +152,23 @@ function asFile(entry: Entry): FileEntry {
 /** What can have its name at DST, and what moves it. The rest is added to the failures. */
 async function placed(
   verb: Verb,
-  about: { ends: { from: Address; to: Address }; sides: Sides; found: Rows<Entry>; failures: Failure[] },
+  about: {
+    ends: { from: Address; to: Address };
+    sides: Sides;
+    found: Rows<Entry>;
+    failures: Failure[];
+    leftOut: readonly LeftOut[];
+  },
 ): Promise<{ toCopy: Rows<Entry>; move: () => Promise<number> }> {
-  const { sides, found, failures } = about;
+  const { sides, found, failures, leftOut } = about;
   const { from, to } = about.ends;
   const { storeSessions } = sides;
-  const { leftOut } = sides.from;
   const [source, target] = [storeSessions.from, storeSessions.to];
   if (from.kind === "local" && to.kind === "store" && target !== null) {
     const { entries, keyOf } = placeAsKeys(to, mapRows(found, asFile), failures);
     return {
       toCopy: entries,
-      move: () => sendEntries(verb, target, { from, to, failures, leftOut, entries, keyOf }),
+      move: () => sendEntries(verb, target, { from, to, isOne: false, failures, leftOut, entries, keyOf }),
     };
   }
   const objects = mapRows(found, asObject);
@@ -165,14 +176,14 @@ async function placed(
     const { entries, pathOf } = await placeAsPaths(to.path, { entries: objects, among: sides.from.taken }, failures);
     return {
       toCopy: entries,
-      move: () => fetchEntries(verb, source, { from, to, failures, leftOut, entries, pathOf }),
+      move: () => fetchEntries(verb, source, { from, to, isOne: false, failures, leftOut, entries, pathOf }),
     };
   }
   if (from.kind === "store" && to.kind === "store" && target !== null) {
     const { entries, keyOf } = placeAsKeys(to, objects, failures);
     return {
       toCopy: entries,
-      move: () => copyEntries(verb, target, { from, to, failures, leftOut, entries, keyOf }),
+      move: () => copyEntries(verb, target, { from, to, isOne: false, failures, leftOut, entries, keyOf }),
     };
   }
   throw new Fault("INTERNAL", { op: "sync" });

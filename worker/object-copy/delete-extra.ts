@@ -9,13 +9,15 @@ import { diskFault } from "../base/disk-fault.ts";
 import { mapRows, type Rows } from "../base/rows.ts";
 import { Spool } from "./listing/spool.ts";
 import type { StoreSession } from "../store-session/store-session.ts";
-import { keepsVersions, keptVersionsClause } from "./requests/bucket-versions.ts";
+import { keptVersionsClause } from "#protocol/base/kept-versions.ts";
+import { keepsVersions } from "./requests/bucket-versions.ts";
 import { deleteObjects } from "./requests/delete-objects.ts";
 import { placeBelow, type Failure, type Side } from "./listing/entries.ts";
 import type { Entry } from "./listing/entry.ts";
 import { asObject, entryForm } from "./listing/entry-forms.ts";
 import { foldersAbove } from "./listing/find-twins.ts";
 import { sayFailures } from "./follow.ts";
+import { withoutLeftOut, type LeftOut } from "./listing/left-out.ts";
 import type { Sides } from "./listing/open-sides.ts";
 import type { Paired } from "./listing/pair-up.ts";
 import { shownName, shownPlace, type Verb } from "../command-line/verb.ts";
@@ -151,9 +153,9 @@ function said(entries: Rows<Entry>): string {
 /** Removes files of DST and reports how many. Returns the exit code. @throws Faults of the store, CANCELLED */
 export async function removeExtra(
   verb: Verb,
-  about: { to: Address; storeSession: StoreSession | null; entries: Rows<Entry> },
+  about: { to: Address; storeSession: StoreSession | null; entries: Rows<Entry>; staying: readonly LeftOut[] },
 ): Promise<number> {
-  const { to, storeSession, entries } = about;
+  const { to, storeSession, entries, staying } = about;
   const { terminal, signal } = verb;
   const versions = storeSession === null ? null : keepsVersions(storeSession, signal);
   const failures =
@@ -169,8 +171,14 @@ export async function removeExtra(
   const failed = sayFailures(verb, failures);
   const deleted = entries.length - failures.length;
   const keeps = await versions;
-  const said = `${shownName(shownPlace(to))}: ${formatCount(deleted)} files removed${keptVersionsClause(keeps)}`;
-  terminal.result(said, { type: "removed", deleted, filesFailed: failures.length, keepsVersions: keeps });
+  const said = `${shownName(shownPlace(to))}: ${formatCount(deleted)} files removed${keptVersionsClause(keeps)}${withoutLeftOut(staying)}`;
+  terminal.result(said, {
+    type: "removed",
+    deleted,
+    filesFailed: failures.length,
+    keepsVersions: keeps,
+    leftOut: staying,
+  });
   return failed;
 }
 

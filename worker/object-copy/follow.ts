@@ -1,5 +1,4 @@
 import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
-import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { sayLeftOut, withoutLeftOut, type LeftOut } from "./listing/left-out.ts";
 import type { Engine } from "../transfer/engine.ts";
@@ -55,9 +54,7 @@ export async function follow(
     stopTelling();
     const failed = sayFailures(verb, about.failures);
     sayDone(verb, { ...about, counters, tookMs: performance.now() - startedAt });
-    const [first] = about.failures;
-    // When no file was moved, the exit code is that of the first failure.
-    return first !== undefined && counters.filesDone === 0 ? FAULTS[first.fault.code].exit : failed;
+    return failed;
   } catch (error) {
     terminal.close();
     sayFailures(verb, about.failures);
@@ -148,7 +145,7 @@ function sayStopped({ terminal }: Verb, moving: Moving): void {
   );
 }
 
-/** Lists failures and returns the matching exit code. */
+/** Lists failures and returns the matching exit code: 8 when there are any, also where nothing else was done. */
 export function sayFailures({ terminal, config }: Verb, failures: readonly Failure[]): number {
   const shown = config.isOn("json") ? failures : failures.slice(0, MOST_SHOWN);
   for (const { name, fault } of shown) {
@@ -197,12 +194,15 @@ const OF_ALL: ReadonlySet<Fault["code"]> = new Set([
 export const isRotatedLog = ({ name, fault }: Failure): boolean =>
   fault.code === "SOURCE_CHANGED" && isAppendOnly(name);
 
-/** Collects failures of single files. A failure of the only file, or one that all files would meet, ends the job. */
+/**
+ * Collects failures of single files. A failure of the one file that was named itself, or one that all files would meet, ends
+ * the job with a fault.
+ */
 export const collectFailures =
-  <F>(failures: Failure[], about: { count: number; nameOf: (file: F) => string }) =>
+  <F>(failures: Failure[], about: { isOne: boolean; nameOf: (file: F) => string }) =>
   (file: F, fault: Fault): "go on" | "stop" => {
     const failure = { name: about.nameOf(file), fault };
-    if ((about.count === 1 && !isRotatedLog(failure)) || OF_ALL.has(fault.code)) return "stop";
+    if ((about.isOne && !isRotatedLog(failure)) || OF_ALL.has(fault.code)) return "stop";
     failures.push(failure);
     return "go on";
   };

@@ -23,6 +23,8 @@ export interface Ends<From, To> {
   /** Failures of the listing, such as unreadable files. */
   failures: Failure[];
   leftOut: readonly LeftOut[];
+  /** The source is one file or object that was named itself, not a folder. */
+  isOne: boolean;
 }
 
 /** Uploads files of a folder to keys below a prefix. @throws Faults of `uploadFiles` */
@@ -41,7 +43,6 @@ export async function sendEntries(
   const first = entries.at(0);
   const name = `up ${resolve(from.path)} ${to.bucket}/${to.key}`;
   const place = `s3://${to.bucket}/${first !== undefined && entries.length === 1 ? job.keyOf(first) : to.key}`;
-  const count = entries.length + failures.length;
   return withJournal(verb, { storeSession, name, shown: `${from.path} -> ${place}` }, ({ journalPath }) =>
     follow(
       verb,
@@ -56,7 +57,7 @@ export async function sendEntries(
           signal: verb.signal,
           onGrown,
           onStart,
-          onFileFailed: collectFailures(failures, { count, nameOf: (file) => file.path }),
+          onFileFailed: collectFailures(failures, { isOne: job.isOne, nameOf: (file) => file.path }),
         }),
     ),
   );
@@ -76,7 +77,7 @@ export async function fetchEntries(
   const { from, to, failures, leftOut, entries } = job;
   const name = `down ${from.bucket}/${from.key} ${resolve(to.path)}`;
   const collect = collectFailures<ObjectEntry>(failures, {
-    count: entries.length + failures.length,
+    isOne: job.isOne,
     nameOf: ({ key }) => key,
   });
   const shown = {
@@ -131,7 +132,7 @@ export async function copyEntries(
       signal: verb.signal,
       onStart,
       onFileFailed: collectFailures(failures, {
-        count: objects.length + failures.length,
+        isOne: job.isOne,
         nameOf: (object) => object.source,
       }),
     }),

@@ -1,4 +1,4 @@
-import { storedManifest, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { isAdopted, storedManifest, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { CopyOffer } from "#protocol/wire/homes.ts";
 import { jitter } from "../base/breaker.ts";
@@ -42,10 +42,14 @@ export async function readCheckpoint(clock: Clock, wish: CheckpointWish): Promis
   };
   for (let tries = 0; ; tries++) {
     try {
-      const { manifest, copies, archived } = await hub.ask("readCheckpoint", (client, limit) =>
+      const answer = await hub.ask("readCheckpoint", (client, limit) =>
         client.node.readCheckpoint.query(wanted, { signal: limit }),
       );
-      return { manifest: parseManifest(command, manifest), copies: copies ?? [], archived: archived ?? [] };
+      const { copies = [], archived = [], doubt } = answer;
+      const manifest = parseManifest(command, answer.manifest);
+      // One that is copied stays as it was committed.
+      const isDoubtful = doubt !== undefined && asStored !== true && !isAdopted(manifest);
+      return { manifest: isDoubtful ? { ...manifest, doubt } : manifest, copies, archived };
     } catch (error) {
       if (!isFault(error) || error.retry === "never" || signal.aborted) throw error;
       await clock.sleep(200 + jitter(clock, tries), signal);

@@ -60,6 +60,8 @@ export interface Origin {
   node: { id: string; name: string } | null;
   /** Restored files that run code when they are loaded. */
   pickles: number;
+  /** Why the checkpoint may not be whole; null when it is, as far as its files tell. */
+  doubt: string | null;
   /** Null for an ordinary checkpoint. */
   role: CheckpointRole | null;
   /** Other checkpoints that the framework compares with it. */

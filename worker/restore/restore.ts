@@ -48,6 +48,7 @@ function originOf(whole: StoredManifest, { files, tensors }: RestoreCommand): Or
     // A restore of tensors writes safetensors files, never pickles.
     pickles: tensors == null ? wanted.filter(({ path }) => mayBePickle(path)).length : 0,
     role: roleOf(whole),
+    doubt: isAdopted(whole) ? null : (whole.doubt ?? null),
     siblings: isAdopted(whole) ? [] : (whole.place?.siblings ?? []),
     place: shownPlace.parse(placeOf(whole, isAdopted(whole) ? null : whole.place)),
   };

@@ -1,11 +1,11 @@
-import type { KeepsVersions } from "#protocol/buckets/bucket-jobs.ts";
+import type { KeepsVersions } from "#protocol/base/kept-versions.ts";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { KeepPolicy } from "#protocol/retention/keeping.ts";
 import { systemClock } from "../base/clock.ts";
-import { keptVersionsClause } from "../object-copy/requests/bucket-versions.ts";
+import { keptVersionsClause } from "#protocol/base/kept-versions.ts";
 import { removeOrphans } from "./remove-orphans.ts";
 import { keepRun, type KeepParts, type KeptRun } from "./keep-run.ts";
 

@@ -1,4 +1,4 @@
-import type { KeepsVersions } from "#protocol/buckets/bucket-jobs.ts";
+import type { KeepsVersions } from "#protocol/base/kept-versions.ts";
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import * as z from "zod";

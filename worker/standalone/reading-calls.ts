@@ -118,7 +118,10 @@ export function readingCalls(parts: Reading) {
         const { manifest, text } = await records.manifest(listed);
         // If the bucket does not answer, the restore goes on and meets the error itself.
         const archived = withArchived === true ? await archivedObjects(parts.calls, manifest).catch(() => []) : [];
-        return answered("readCheckpoint", { manifest, sha256: sha256Of(text), copies: [], archived });
+        const record = await records.read(manifest.run).catch(() => null);
+        const doubt = record?.doubted.get(checkpointId);
+        const told = { sha256: sha256Of(text), copies: [], archived, ...(doubt !== undefined && { doubt }) };
+        return answered("readCheckpoint", { manifest, ...told });
       },
     },
     releaseKey: {

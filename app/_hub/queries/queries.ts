@@ -12,6 +12,12 @@ export const usageQuery = (profileId: string) =>
     queryFn: () => hub.bucket.usage.query({ profileId }),
     refetchInterval: 60_000,
   });
+export const bucketVersionsQuery = (profileId: string) =>
+  queryOptions({
+    queryKey: ["usage", profileId, "versions"],
+    queryFn: () => hub.bucket.keepsVersions.query({ profileId }),
+    staleTime: 600_000,
+  });
 export const presetsQuery = () =>
   queryOptions({ queryKey: ["presets"], queryFn: () => hub.profiles.presets.query(), staleTime: Infinity });
 export const tokensQuery = () => queryOptions({ queryKey: ["tokens"], queryFn: () => hub.tokens.list.query() });

@@ -69,7 +69,9 @@ const EXPECTED: Record<Who, string[]> = {
     ...["get", "starts"].map((name) => `thresholds.${name}`),
     "advice.list",
     ...["lookAt", "signReads", "folder", "cors"].map((name) => `browserTransfers.${name}`),
-    ...["list", "walk", "versions", "describe", "orphans", "job", "jobs", "usage"].map((name) => `bucket.${name}`),
+    ...["list", "walk", "versions", "describe", "orphans", "job", "jobs", "usage", "keepsVersions"].map(
+      (name) => `bucket.${name}`,
+    ),
   ],
   operator: [
     ...["image", "share", "plan", "start", "cancel"].map((name) => `bucket.${name}`),

@@ -44,7 +44,13 @@ export async function readCheckpoint(
     asStored?: boolean | undefined;
     withArchived?: boolean | undefined;
   },
-): Promise<{ manifest: StoredManifest; sha256: string; copies: CopyOffer[]; archived?: readonly Unreadable[] }> {
+): Promise<{
+  manifest: StoredManifest;
+  sha256: string;
+  copies: CopyOffer[];
+  archived?: readonly Unreadable[];
+  doubt?: string;
+}> {
   const node = liveNodeOf(hub, caller.nodeId);
   const { checkpointId, profileId, asStored = false } = input;
   const where = { id: checkpointId };
@@ -70,7 +76,8 @@ export async function readCheckpoint(
   const manifest = await (asStored ? parseStored(text) : named());
   if (input.withArchived === true) {
     const archived = isElsewhere ? [] : await archivedObjects(hub, checkpoint, manifest);
-    return { manifest, sha256, copies, archived };
+    // It may have become doubtful after its commit.
+    return { manifest, sha256, copies, archived, ...(found.doubt !== null && { doubt: found.doubt }) };
   }
   // A restore that a person asked for was checked when it was created, and may need only some of the files.
   const isAsked = await hasOpenCommand(hub.db, { nodeId: node.id, checkpointId, kinds: READING_KINDS });

@@ -2,6 +2,7 @@ import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
 import { mayBecome, type CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
 import { isEnded, type TransferState } from "#protocol/wire/transfer.ts";
 import { formatBytes, formatDuration } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import type { EventKind } from "#protocol/base/event-kinds.ts";
 import type { WorkState } from "#protocol/wire/risk.ts";
 import type { Transfer } from "#prisma/client/client.ts";
@@ -33,7 +34,7 @@ async function settleCheckpoint({ tx, node }: RecordScope, event: TransferEnded)
 }
 
 /** Returns the event for the end of a transfer. Null: another event reports it (a safe checkpoint), or it is not worth one. */
-function newsOf(event: TransferEnded): { kind: EventKind; work: WorkState; text: string } | null {
+function newsOf(event: TransferEnded, doubt: string | null): { kind: EventKind; work: WorkState; text: string } | null {
   const what = `step ${event.step} of ${event.run}`;
   const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
   if (event.direction === "upload") {
@@ -49,7 +50,10 @@ function newsOf(event: TransferEnded): { kind: EventKind; work: WorkState; text:
   if (event.direction !== "download") return checkNewsOf(event);
   if (event.state === "done") {
     const took = formatDuration(Math.max(0, event.at - event.startedAt));
-    return { kind: "restore-done", work: "safe", text: `restored ${what} (${formatBytes(event.bytes)} in ${took})` };
+    const text = `restored ${what} (${formatBytes(event.bytes)} in ${took})`;
+    return doubt === null
+      ? { kind: "restore-done", work: "safe", text }
+      : { kind: "restore-done", work: "risk", text: `${text}, which may not be whole: ${visibleText(doubt)}` };
   }
   return event.state === "failed"
     ? { kind: "restore-failed", work: "risk", text: `could not restore ${what}${why}` }
@@ -187,7 +191,7 @@ export async function endTransfer(
     await recordTransferLink(scope, event, elsewhere?.id ?? checkpoint?.profileId ?? node.profileId);
   }
   const isNews = before === null || !(isRepeated || (await wasTold(tx, event, node.id)));
-  const news = isNews ? newsOf(event) : null;
+  const news = isNews ? newsOf(event, checkpoint?.doubt ?? null) : null;
   if (news !== null) {
     const line = { at: now, node, run: event.run, step: event.step, fault: event.fault };
     recorded.events.push(await recordEvent(tx, { ...line, ...news }));

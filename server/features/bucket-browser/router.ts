@@ -17,7 +17,7 @@ import { listFolder, listVersions } from "./list-folder.ts";
 import { abortOrphans, listOrphans } from "./orphans.ts";
 import { shareObject } from "./share-object.ts";
 import { showImage } from "./show-image.ts";
-import { readUsage } from "./usage.ts";
+import { readKeepsVersions, readUsage } from "./usage.ts";
 import { walkBelow } from "./walk-below.ts";
 
 /**
@@ -48,6 +48,7 @@ export const bucketRouter = router({
   job: viewer.input(byId).query(({ ctx, input }) => readJob(ctx.hub, input)),
   jobs: viewer.input(listBucketJobsInput).query(({ ctx, input }) => listJobs(ctx.hub, input)),
   usage: viewer.input(bucketUsageInput).query(({ ctx, input }) => readUsage(ctx.hub, input)),
+  keepsVersions: viewer.input(bucketUsageInput).query(({ ctx, input }) => readKeepsVersions(ctx.hub, input)),
   share: operator
     .input(shareInput)
     .mutation(({ ctx, input, signal }) => shareObject(ctx, input, signal ?? ctx.hub.closing)),

@@ -1,3 +1,4 @@
+import { PutBucketVersioningCommand } from "@aws-sdk/client-s3";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import type { NodeEvent } from "#protocol/wire/reports.ts";
@@ -43,6 +44,15 @@ describe("what lies in a bucket", () => {
     startedBy: "queue" as const,
     fault: null,
     ...changes,
+  });
+
+  it("is told with whether the bucket keeps deleted objects as old versions, which the numbers lack", async () => {
+    const ask = () => callAs(test.hub, "viewer").bucket.keepsVersions({ profileId });
+    expect(await ask()).toEqual({ keepsVersions: false });
+    const { client, access } = await test.hub.stores.open(profileId);
+    const VersioningConfiguration = { Status: "Enabled" } as const;
+    await client.send(new PutBucketVersioningCommand({ Bucket: access.bucket, VersioningConfiguration }));
+    expect(await ask()).toEqual({ keepsVersions: true });
   });
 
   it("is known by run from the manifests, what is in the trash with the rest, and nothing of it is asked of the store", async () => {

@@ -5,7 +5,9 @@ import {
   type BucketUsage,
   type RunUsage,
 } from "#protocol/buckets/bucket-usage.ts";
+import type { KeepsVersions } from "#protocol/base/kept-versions.ts";
 import { Fault } from "#protocol/faults/fault.ts";
+import { keepsVersions } from "#storage/s3/delete-many.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { estimateMonth } from "./estimate-month.ts";
 import type { TransferSums } from "#server/core/api/ports/history-questions.ts";
@@ -90,6 +92,18 @@ async function movedOf(
     moved.filter(({ direction }) => (direction === "upload") === isUp).reduce((sum, one) => sum + one.bytes, 0);
   const times = (wanted: string): number => used.find(({ action }) => action === wanted)?._sum.times ?? 0;
   return { upBytes: bytes(true), downBytes: bytes(false), writes: times("sign writes"), reads: times("sign reads") };
+}
+
+/**
+ * Returns whether the bucket of a profile keeps deleted objects as old versions, which no manifest counts and the store
+ * charges for. Takes one request. @throws Fault NOT_FOUND
+ */
+export async function readKeepsVersions(
+  hub: Pick<Hub, "stores">,
+  { profileId }: z.infer<typeof bucketUsageInput>,
+): Promise<{ keepsVersions: KeepsVersions }> {
+  const { client, access } = await hub.stores.open(profileId);
+  return { keepsVersions: await keepsVersions(client, access.bucket) };
 }
 
 /**

@@ -1,4 +1,8 @@
-import { AbortMultipartUploadCommand } from "@aws-sdk/client-s3";
+import {
+  AbortMultipartUploadCommand,
+  GetBucketVersioningCommand,
+  PutBucketVersioningCommand,
+} from "@aws-sdk/client-s3";
 import { describe, expect, it } from "vitest";
 import { manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { attemptPrefix } from "#protocol/checkpoint/keys.ts";
@@ -11,6 +15,7 @@ import { fault } from "#server/testing/match-fault.ts";
 import { claim, node, other, pairForEach, profileId, test } from "#server/testing/pair-for-each.ts";
 import { announce, keyOf, makeSafe, manifestOf, run, upload, type Staged } from "#server/testing/stage-checkpoint.ts";
 import { keysOf } from "#server/testing/test-bucket.ts";
+import { janitorText } from "./command-line/run-command.ts";
 import { lookAtProfile } from "./janitor.ts";
 import { OLD_ENOUGH_MS } from "#storage/manifest/classify-orphan.ts";
 
@@ -90,6 +95,34 @@ describe("the janitor", () => {
     const audits = await test.hub.db.audit.findMany({ where: { action: "janitor delete" } });
     expect(audits.at(-1)?.subject).toBe("training: 4 of 4");
     expect((await test.hub.db.event.findMany({ where: { kind: "upkeep" } })).at(-1)?.text).toContain("Removed 4");
+  });
+
+  it("says that nothing is freed where the bucket keeps what it removes as old versions", async () => {
+    await claim(node);
+    await upload(test.hub, node, await announce(test.hub, node, { epoch: 1, step: 20 }));
+    await claim(other);
+    test.advance(OLD_ENOUGH_MS + HOUR_MS);
+    const { client, access } = await test.hub.stores.open(profileId);
+    const VersioningConfiguration = { Status: "Enabled" } as const;
+    await client.send(new PutBucketVersioningCommand({ Bucket: access.bucket, VersioningConfiguration }));
+    const send = client.send.bind(client);
+    let asked = 0;
+    client.send = ((command: object) => {
+      if (command instanceof GetBucketVersioningCommand) asked++;
+      return send(command as never);
+    }) as never;
+    const report = await look("delete");
+    client.send = send;
+    expect(report).toMatchObject({ removed: { count: 1 }, keepsVersions: true });
+    expect(asked).toBe(1);
+    const clause = "; the bucket keeps them as old versions, so nothing is freed until";
+    expect((await test.hub.db.event.findMany({ where: { kind: "upkeep" } })).at(-1)?.text).toContain(
+      `from training${clause}`,
+    );
+    const audits = await test.hub.db.audit.findMany({ where: { action: "janitor delete" } });
+    expect(audits.at(-1)?.subject).toContain(`training: 1 of 1${clause}`);
+    expect(janitorText(report)).toContain(`)${clause}`);
+    expect((await look("delete")).removed.count).toBe(0);
   });
 
   it("removes nothing while a listing fails, whichever it is", async () => {

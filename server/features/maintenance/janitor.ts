@@ -1,6 +1,8 @@
 import { toFault } from "#protocol/faults/fault.ts";
 import type { JanitorReport } from "#protocol/wire/upkeep.ts";
 import { formatBytes } from "#protocol/base/units.ts";
+import { keptVersionsClause } from "#protocol/base/kept-versions.ts";
+import { keepsVersions } from "#storage/s3/delete-many.ts";
 import { listObjects, listUploads } from "#storage/s3/listing.ts";
 import { abortUpload, deleteObject, uploadedBytes } from "#storage/s3/objects.ts";
 import type { Database } from "#prisma/open.ts";
@@ -99,11 +101,17 @@ async function sizeUploads(store: OpenStore, found: FoundLeftovers): Promise<voi
   });
 }
 
-const sentenceOf = ({ objects, uploads, probes, removed, mode, profileName }: JanitorReport): string => {
+/** Returns the clause that says that the bytes of removed objects are not freed; empty where they are. */
+export const removedClause = ({ removed, objects, probes, keepsVersions: keeps }: JanitorReport): string =>
+  // Parts of unfinished uploads are never kept as versions.
+  removed.count === 0 || objects.count + probes.count === 0 ? "" : keptVersionsClause(keeps ?? null);
+
+const sentenceOf = (report: JanitorReport): string => {
+  const { objects, uploads, probes, removed, mode, profileName } = report;
   const count = objects.count + uploads.count + probes.count;
   const bytes = objects.bytes + uploads.bytes + probes.bytes;
   return mode === "delete"
-    ? `Removed ${removed.count} leftovers (${formatBytes(removed.bytes)}) from ${profileName}`
+    ? `Removed ${removed.count} leftovers (${formatBytes(removed.bytes)}) from ${profileName}${removedClause(report)}`
     : `Found ${count} leftovers (${formatBytes(bytes)}) in ${profileName} that nobody needs`;
 };
 
@@ -134,11 +142,13 @@ export async function lookAtProfile(
     uploads: found.uploadsSum,
     probes: found.probesSum,
     removed: { count: 0, bytes: 0 },
+    keepsVersions: null,
     kept: found.kept,
     fault: null,
   };
   if (mode === "delete") {
     const foreign = await foreignPrefixes(hub.db, store);
+    report.keepsVersions = await keepsVersions(store.client, store.access.bucket);
     try {
       await removeAll({ hub, store, foreign, removed: report.removed }, found);
     } catch (error) {
@@ -164,7 +174,7 @@ async function keep(hub: JanitorHub, report: JanitorReport, by: string): Promise
         result: JSON.stringify(report),
       },
     });
-    const subject = `${report.profileName}: ${report.removed.count} of ${count}`;
+    const subject = `${report.profileName}: ${report.removed.count} of ${count}${removedClause(report)}`;
     await tx.audit.create({ data: { at: now, actor: by, action: `janitor ${report.mode}`, subject } });
     if (count === 0) return null;
     const line = { at: now.getTime(), kind: "upkeep" as const, work: "safe" as const, text: sentenceOf(report) };

@@ -76,6 +76,7 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
     passedOver,
     passedOverWhy,
     foreign,
+    doubt: origin?.doubt ?? null,
   };
 }
 

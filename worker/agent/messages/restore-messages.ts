@@ -5,14 +5,17 @@ import { sentenceOf, type Fault, type FaultData } from "#protocol/faults/fault.t
 import type { TransferState } from "#protocol/wire/transfer.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
 import type { Refused } from "../../restore/placement/owner.ts";
-import type { RestoreCommand } from "../../restore/restore-job.ts";
+import type { Origin, RestoreCommand } from "../../restore/restore-job.ts";
 import type { CheckCommand } from "../../verification/checker-parts.ts";
 import { checkpointName } from "./checkpoint-name.ts";
 
 /** Messages about restores, verifications and restore drills. */
 export interface RestoreMessages {
   restoreStarted(command: RestoreCommand): void;
-  restoreEnded(command: RestoreCommand, about: { state: TransferState; fault: Fault | null }): void;
+  restoreEnded(
+    command: RestoreCommand,
+    about: { state: TransferState; fault: Fault | null; origin: Pick<Origin, "doubt"> | null },
+  ): void;
   /** Warns that restored files of another node run code when they are loaded. */
   foreignPickles(command: RestoreCommand, about: { node: string; pickles: number }): void;
   /** Says that the newest checkpoint is damaged and an earlier one is restored. */
@@ -30,6 +33,10 @@ export interface RestoreMessages {
   checkEnded(command: CheckCommand, about: { fault: FaultData | null; damage: DamageReport | null }): void;
 }
 
+/** Returns the sentence about what a restored checkpoint may lack; empty for a whole one. */
+export const doubtWords = (doubt: string | null): string =>
+  doubt === null ? "" : ` It may not be whole: ${visibleText(doubt)}.`;
+
 /** Prints what restores and verifications do. */
 export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
   restoreStarted: (command) =>
@@ -39,8 +46,12 @@ export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
       step: command.step,
       path: command.targetPath,
     }),
-  restoreEnded: (command, { state, fault }) => {
-    const end = fault === null ? "is in place, every byte verified." : `did not arrive. ${sentenceOf(fault.toData())}`;
+  restoreEnded: (command, { state, fault, origin }) => {
+    const doubt = origin?.doubt ?? null;
+    const end =
+      fault === null
+        ? `is in place, every byte verified.${doubtWords(doubt)}`
+        : `did not arrive. ${sentenceOf(fault.toData())}`;
     const text =
       state === "cancelled"
         ? `Restore of ${checkpointName(command)} was cancelled.`
@@ -51,6 +62,7 @@ export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
       step: command.step,
       path: command.targetPath,
       fault: fault?.toData() ?? null,
+      doubt,
     });
   },
   foreignPickles: (command, { node, pickles }) => {

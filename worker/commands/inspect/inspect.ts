@@ -8,6 +8,7 @@ import { codeOf, diskFault } from "../../base/disk-fault.ts";
 import { openBeside, sourceOfFile } from "../../base/file-source.ts";
 import { withStoreSession } from "../../store-session/store-session.ts";
 import { assertReadable, headObject } from "../../object-copy/requests/head.ts";
+import { assertNoMark } from "../../object-copy/requests/stands-for-folder.ts";
 import { readPieces } from "../../object-copy/requests/read-range.ts";
 import { inspectRun } from "./inspect-run.ts";
 import { writeInspection } from "./write-inspection.ts";
@@ -84,7 +85,9 @@ const inspectStored = (inspector: Inspector, verb: Verb, place: StorePlace): Pro
       };
     };
     const folder = place.key.slice(0, place.key.lastIndexOf("/") + 1);
-    return inspector.inspect(place.key, await openKey(place.key), (relative) =>
+    const source = await openKey(place.key);
+    await assertNoMark(storeSession, { key: place.key, sizeBytes: source.sizeBytes, signal });
+    return inspector.inspect(place.key, source, (relative) =>
       openKey(folder + relative).catch((error: unknown) => {
         if (isFault(error) && error.code === "NO_SUCH_KEY") return null;
         throw error;

@@ -21,6 +21,8 @@ export interface LeftOut {
   count: number;
   /** The first names. */
   names: string[];
+  /** Set where DST has them and `sync --delete` leaves them there; left out: of SRC. */
+  side?: "dst";
 }
 
 /** Counter of skipped entries. */
@@ -39,7 +41,7 @@ export function countLeftOut(before: readonly LeftOut[] = []): LeftOutCount {
   const all = before.map((one) => ({ ...one, names: [...one.names] }));
   return {
     add: (kind, name) => {
-      let one = all.find((known) => known.kind === kind);
+      let one = all.find((known) => known.kind === kind && known.side === undefined);
       if (one === undefined) all.push((one = { kind, count: 0, names: [] }));
       one.count++;
       if (one.names.length < NAMED) one.names.push(name.slice(0, MOST_NAME));
@@ -59,8 +61,25 @@ const WORDS: Readonly<Record<LeftOutKind, readonly [one: string, many: string]>>
   "folder-mark": ["mark of a folder", "marks of folders"],
 };
 
-/** Returns a text such as `2 linked folders (a, b) and 1 socket (s)`; empty when nothing was left out. */
+/** Returns entries that a listing of DST skipped, as what `sync --delete` leaves there. Names that came twice are no entries. */
+export const stayingAtDst = (all: readonly LeftOut[]): LeftOut[] =>
+  all.flatMap((one) => (one.kind === "repeated" ? [] : [{ ...one, side: "dst" as const }]));
+
+/**
+ * Returns a text such as `2 linked folders (a, b) and 1 socket (s)`, and after a semicolon what stays at DST; empty when
+ * nothing was left out.
+ */
 export function sayLeftOut(all: readonly LeftOut[]): string {
+  const source = countsOf(all.filter(({ side }) => side === undefined));
+  return [...(source === "" ? [] : [source]), ...stays(all)].join("; ");
+}
+
+const stays = (all: readonly LeftOut[]): string[] => {
+  const counts = countsOf(all.filter(({ side }) => side === "dst"));
+  return counts === "" ? [] : [`not looked into at DST, where it stays: ${counts}`];
+};
+
+function countsOf(all: readonly LeftOut[]): string {
   const parts = all.map(({ kind, count, names }) => {
     const [one, many] = WORDS[kind];
     const more = count > names.length ? ", …" : "";
@@ -71,5 +90,7 @@ export function sayLeftOut(all: readonly LeftOut[]): string {
 }
 
 /** Returns the clause of a final sentence, such as `, without 1 socket (s)`; empty when nothing was left out. */
-export const withoutLeftOut = (all: readonly LeftOut[]): string =>
-  all.length === 0 ? "" : `, without ${sayLeftOut(all)}`;
+export function withoutLeftOut(all: readonly LeftOut[]): string {
+  const source = countsOf(all.filter(({ side }) => side === undefined));
+  return [source === "" ? "" : `, without ${source}`, ...stays(all)].join("; ");
+}

@@ -1,4 +1,4 @@
-import type { KeepsVersions } from "#protocol/buckets/bucket-jobs.ts";
+import type { KeepsVersions } from "#protocol/base/kept-versions.ts";
 import { faultOfAnswer } from "#storage/answers/faults.ts";
 import { parseXml, textOf } from "#storage/answers/xml.ts";
 import type { StoreSession } from "#worker/store-session/store-session.ts";
@@ -23,13 +23,4 @@ export async function keepsVersions(storeSession: StoreSession, signal: AbortSig
   } catch {
     return null;
   }
-}
-
-/** Returns the clause that says what a deletion did not free; empty where all is freed, or where nobody knows. */
-export function keptVersionsClause(keeps: KeepsVersions): string {
-  if (keeps === true)
-    return "; the bucket keeps them as old versions, so nothing is freed until a rule of the bucket, or the end of its lock, removes them";
-  if (keeps === "some")
-    return "; versioning of the bucket was suspended: what was written before that stays as an old version and frees nothing";
-  return "";
 }

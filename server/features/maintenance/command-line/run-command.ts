@@ -8,7 +8,7 @@ import { checkMasterKey } from "#server/signer/check-master-key.ts";
 import { backUp } from "../back-up.ts";
 import { helpText, type HubCommandName } from "./commands.ts";
 import { confirmAtConsole } from "../confirm-deletions.ts";
-import { lookAtProfile, runJanitor } from "../janitor.ts";
+import { lookAtProfile, removedClause, runJanitor } from "../janitor.ts";
 import { createUser, disableUser, listUsers, setPassword, setRole, type UsersAt } from "./manage-users.ts";
 import type { HubInvocation } from "./read-command.ts";
 import { readUpkeepSettings } from "#server/platform/settings/read-maintenance-settings.ts";
@@ -173,7 +173,8 @@ async function rebuildCommand(scope: Scope): Promise<CommandResult> {
   return { ...done(found, lines.join("\n")), exitCode: found.refused > 0 ? 8 : 0 };
 }
 
-function janitorText(report: JanitorReport): string {
+/** Returns the lines about one run of the janitor. */
+export function janitorText(report: JanitorReport): string {
   const line = (what: string, { count, bytes, oldestAt }: JanitorReport["objects"]) =>
     `  ${what.padEnd(34)} ${String(count).padStart(8)} ${formatBytes(bytes).padStart(10)}${oldestAt === null ? "" : `  oldest ${new Date(oldestAt).toISOString()}`}`;
   const { young, live, unknown } = report.kept;
@@ -188,7 +189,7 @@ function janitorText(report: JanitorReport): string {
     line("stay: belong to a checkpoint", live),
     line("stay: this hub does not know them", unknown),
     report.mode === "delete"
-      ? `  removed ${report.removed.count} (${formatBytes(report.removed.bytes)})`
+      ? `  removed ${report.removed.count} (${formatBytes(report.removed.bytes)})${removedClause(report)}`
       : "  Nothing was removed; --delete does it.",
     ...(report.fault === null ? [] : [`  stopped: ${report.fault.code} ${report.fault.subject ?? ""}`]),
   ].join("\n");
