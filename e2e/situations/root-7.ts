@@ -100,5 +100,21 @@ export const root = {
       outcome: "Its host, bucket and path belong to these keys.",
       test: "storage/import/read-import.test.ts > of RESTIC_REPOSITORY the host and bucket belong to the keys beside it",
     },
+    {
+      situation: "The credentials.json of MinIO's console",
+      outcome: "Its address and key are read.",
+      test: "storage/import/read-import.test.ts > in JSON of MinIO's console are read, whatever path its address has",
+    },
+    {
+      situation: "Text copied from the page of a provider that shows a new key (Cloudflare R2, Backblaze B2)",
+      outcome:
+        "The key and the address are read, with values behind or below their labels; what the page does not say is named.",
+      test: "storage/import/read-import.test.ts > on the page of a provider are read, with their values behind or below the labels",
+    },
+    {
+      situation: "What `rclone config dump` prints",
+      outcome: "It is read as rclone.conf is.",
+      test: "storage/import/read-import.test.ts > in what rclone config dump prints are read as those of its file",
+    },
   ],
 } satisfies Root;

@@ -39,5 +39,11 @@ export const root = {
       outcome: "It is incomplete, with the first missing one by name, and cannot be registered.",
       test: "storage/detect/recognise.test.ts > with half of its shards it is incomplete",
     },
+    {
+      situation:
+        "A `.pt`, `.ckpt`, `.bin`, `.npz` or safetensors file that is empty, a login page, or a pointer of Git LFS",
+      outcome: "It is named as that. Exit code 6.",
+      test: "storage/inspect/hostile.test.ts > %s that is a page, a pointer of Git LFS, or empty is named as that",
+    },
   ],
 } satisfies Root;

@@ -126,5 +126,16 @@ export const root = {
         "The upload is tried again each minute and becomes safe without a word of anybody; the failure is news once.",
       test: "worker/upload/uploader.test.ts > what the store refused is tried again by itself once a person can have mended it",
     },
+    {
+      situation: "The data folder of a hub is a file, lies below one, or is a link to nothing",
+      outcome: "It names which of these, and does not start.",
+      test: "e2e/process/hub-odd-data.test.ts > a hub says that %s, and does not start",
+    },
+    {
+      situation: "hub.db is damaged, is no database, or is a folder",
+      outcome:
+        "The hub names the file and how to restore a backup or rebuild it from the buckets, and does not start; while it runs, each call is refused with the same words.",
+      test: "e2e/process/hub-odd-data.test.ts > a hub says that %s, and does not start",
+    },
   ],
 } satisfies Root;

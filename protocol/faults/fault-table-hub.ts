@@ -34,6 +34,11 @@ export const HUB_FAULTS = {
     says: "The hub's database was busy for too long, so nothing was changed.",
     next: "Try again in a moment. If it stays, look at the load of the hub's machine and at what else reads hub.db.",
   }),
+  HUB_DATABASE_DAMAGED: row("backoff", 503, {
+    exit: 7,
+    says: "The hub's file hub.db is not whole: its database is damaged, or is none.",
+    next: "Stop the hub, keep the file, and restore a backup (npm run hub -- restore FILE), or without one move it away and rebuild it from the buckets (npm run hub -- rebuild).",
+  }),
   CROSS_SITE: row("never", 403, {
     exit: 4,
     says: "The request did not come from this hub's own pages.",

@@ -68,15 +68,38 @@ export interface OpenedHub {
   close: () => Promise<void>;
 }
 
+const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
+
+/** What is wrong with the path of a data folder, by the code of the system. */
+const FOLDER_WRONG: Readonly<Record<string, string>> = {
+  EEXIST: "a file lies there",
+  ENOTDIR: "a file lies on its path",
+  ENOENT: "a link on its path leads nowhere",
+};
+
 /** Creates the data folder and checks that it is writable. @throws Fault FOLDER_UNWRITABLE */
 async function prepareFolder(folder: string): Promise<void> {
   try {
     await mkdir(folder, { recursive: true, mode: 0o700 });
     await access(folder, constants.W_OK | constants.X_OK);
   } catch (cause) {
-    throw new Fault("FOLDER_UNWRITABLE", { op: "open the data folder", subject: folder, cause });
+    const detail = FOLDER_WRONG[codeOf(cause)];
+    throw new Fault("FOLDER_UNWRITABLE", {
+      op: "open the data folder",
+      subject: folder,
+      ...(detail !== undefined && { detail }),
+      cause,
+    });
   }
 }
+
+/** Returns a handler for a database path that is a folder. @throws the error, or Fault HUB_DATABASE_DAMAGED */
+const isNoFile =
+  (subject: string) =>
+  (error: unknown): never => {
+    if (codeOf(error) !== "EISDIR") throw error;
+    throw new Fault("HUB_DATABASE_DAMAGED", { subject, detail: "it is a folder", cause: error });
+  };
 
 /**
  * Opens the hub: everything except its HTTP server.
@@ -90,7 +113,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
   const file = join(settings.dataFolder, "hub.db");
   // Set before SQLite opens the file, so that its write-ahead log gets the same permissions.
-  await (await open(file, "a", 0o600)).close();
+  await (await open(file, "a", 0o600).catch(isNoFile(file))).close();
   await chmod(file, 0o600);
   const counters = createCounters();
   const onWrite = (tookMs: number) => addDuration(counters.dbWrites, tookMs / 1000);

@@ -59,7 +59,7 @@ const textIn = (value: Record<string, unknown>, ...names: string[]): string | nu
   return typeof found === "string" ? found : null;
 };
 
-/** Reads JSON of `aws sts`, `aws iam create-access-key`, metadata services, `credential_process` and MinIO's `config.json`. */
+/** Reads JSON of `aws sts`, `aws iam create-access-key`, metadata services, `credential_process`, and MinIO's client and console. */
 function readJsonKeys(text: string): ReadStore[] {
   let read: unknown;
   try {
@@ -76,6 +76,12 @@ function readJsonKeys(text: string): ReadStore[] {
       const about = { endpoint: textIn(alias, "url"), accessKeyId, secretAccessKey };
       return accessKeyId === null ? [] : [{ ...emptyStore(`mc ${name}`), ...about }];
     });
+  }
+  // MinIO's console offers a new key as `credentials.json`; some versions append the path of their own interface.
+  if (textIn(read, "accessKey") !== null && textIn(read, "secretKey") !== null) {
+    const endpoint = textIn(read, "url")?.replace(/\/api\/v1\/.*$/, "") ?? null;
+    const console = { accessKeyId: textIn(read, "accessKey"), secretAccessKey: textIn(read, "secretKey") };
+    return [{ ...emptyStore("MinIO's credentials.json"), endpoint, ...console }];
   }
   const keys = [read["Credentials"], read["AccessKey"], read].find(isObject);
   if (keys === undefined) return [];

@@ -1,3 +1,4 @@
+import { parseJsonOrNull } from "#protocol/base/parse-json-or-null.ts";
 import type { Provider } from "#protocol/base/provider.ts";
 import { PROVIDER_ENTRIES } from "../providers/providers.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
@@ -77,6 +78,18 @@ const optionsOf = (section: Section): Map<string, string> =>
       .filter(([key]) => TRANSFER_OPTIONS.test(key))
       .map(([key, value]) => [`s3-${key.replaceAll("_", "-")}`, value]),
   );
+
+/** Returns the sections of what `rclone config dump` prints; null for any other text. */
+export function readDump(text: string): Section[] | null {
+  const read = parseJsonOrNull(text.replace(/^\uFEFF/, ""));
+  if (typeof read !== "object" || read === null || Array.isArray(read)) return null;
+  const sections = Object.entries(read).flatMap(([name, settings]): Section[] => {
+    if (typeof settings !== "object" || settings === null) return [];
+    const literal = new Map(Object.entries(settings).map(([key, value]) => [key.toLowerCase(), String(value)]));
+    return literal.has("type") ? [{ name, values: literal, literal }] : [];
+  });
+  return sections.length === 0 ? null : sections;
+}
 
 export interface RcloneFound {
   remotes: RcloneRemote[];

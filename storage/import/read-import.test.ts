@@ -201,6 +201,41 @@ describe("files of keys", () => {
     expect(keysOf("Access key ID;Secret access key\nAK1;SK1\n")).toEqual(["key file", "AK1/SK1"]);
   });
 
+  it("in JSON of MinIO's console are read, whatever path its address has", () => {
+    const keys = { accessKey: "minioadmin1", secretKey: "minioadmin2222", api: "s3v4", path: "auto" };
+    for (const path of ["", "/api/v1/service-account-credentials"]) {
+      const made = one(JSON.stringify({ url: `https://play.example.com${path}`, ...keys }));
+      expect(made.endpoint).toBe("https://play.example.com");
+      expect(made.credential).toEqual({ accessKeyId: "minioadmin1", secretAccessKey: "minioadmin2222" });
+    }
+  });
+
+  it("on the page of a provider are read, with their values behind or below the labels", () => {
+    const r2 = one(
+      `Access Key ID\nabcdef0123456789\nSecret Access Key\n0123456789abcdef\nUse jurisdiction-specific endpoints for S3 clients:\nhttps://acct.r2.cloudflarestorage.com\n`,
+    );
+    expect(r2).toMatchObject({ provider: "r2", endpoint: "https://acct.r2.cloudflarestorage.com" });
+    expect(r2.credential).toEqual({ accessKeyId: "abcdef0123456789", secretAccessKey: "0123456789abcdef" });
+    const b2 = one("keyID: 0012345abcdef\nkeyName: tidemark\napplicationKey: K001abcdefghij\n");
+    expect(b2.provider).toBe("b2");
+    expect(b2.draft.problems.join()).toContain("the page does not say the region");
+    expect(b2.credential).toEqual({ accessKeyId: "0012345abcdef", secretAccessKey: "K001abcdefghij" });
+    expect(readImport("Access Key ID is what I need, and a secret access key\n").made).toEqual([]);
+  });
+
+  it("in what rclone config dump prints are read as those of its file", () => {
+    const settings = {
+      provider: "Cloudflare",
+      access_key_id: "abcdef0123",
+      endpoint: "https://a.r2.cloudflarestorage.com",
+    };
+    const made = one(
+      JSON.stringify({ r2: { type: "s3", ...settings, secret_access_key: "$ecret #12345" }, d: { type: "drive" } }),
+    );
+    expect(made).toMatchObject({ provider: "r2", endpoint: "https://a.r2.cloudflarestorage.com" });
+    expect(made.credential?.secretAccessKey).toBe("$ecret #12345");
+  });
+
   it("in JSON are read: those of IAM and of mc; those of STS are named as temporary", () => {
     expect(keysOf('{"AccessKey":{"AccessKeyId":"AK","SecretAccessKey":"SK123456"}}')).toEqual([
       "key file",

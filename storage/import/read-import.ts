@@ -1,9 +1,10 @@
 import { MOST_IMPORT_CHARACTERS, type LintFinding } from "#protocol/wire/profiles.ts";
 import type { Provider } from "#protocol/base/provider.ts";
-import { readAws, readRclone, type RcloneRemote } from "./from-sections.ts";
+import { readAws, readDump, readRclone, type RcloneRemote } from "./from-sections.ts";
 import { isS3cmd, readKeyFile, readS3cmd } from "./from-key-files.ts";
 import { isBoto, isDvc, joinDvc, nameOfDvc, readBoto, readDvc } from "./from-other-tools.ts";
 import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";
+import { readPage } from "./from-pages.ts";
 import { lintRclone } from "./lint-rclone.ts";
 import { makeDraft, type MadeDraft } from "./make-draft.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
@@ -13,7 +14,7 @@ import type { ImportView } from "#protocol/wire/profile-views.ts";
 
 /**
  * Reads a pasted text into drafts of bucket profiles. It may hold rclone.conf, the AWS files, files of s3cmd, DVC and boto, variables and
- * rclone commands, also mixed, or one key file (CSV or JSON). Keys are returned apart from the parts that may be shown.
+ * rclone commands, also mixed, or one key file (CSV or JSON), or a copied page that shows a key. Keys are returned apart from the parts that may be shown.
  * Pure, with limits, and never throws, because the text is untrusted.
  */
 
@@ -87,6 +88,13 @@ function lintAll(
   });
 }
 
+const dumped = (sections: Section[]) => ({
+  sections: sections.slice(0, MOST_DRAFTS),
+  variables: new Map<string, string>(),
+  commands: [],
+  ignored: [],
+});
+
 /** Reads a pasted text. Never throws. */
 export function readImport(text: string): ReadImport {
   if (text.length > MOST_IMPORT_CHARACTERS) return nothing("the text is longer than any such file");
@@ -97,7 +105,11 @@ export function readImport(text: string): ReadImport {
   if (keyFiles !== null) {
     return { kind: "key file", made: keyFiles.slice(0, MOST_DRAFTS).map(makeDraft), findings: [], ignored: [] };
   }
-  const { sections, variables, commands: lines, ignored } = takeApart(text);
+  const dump = readDump(text);
+  const { sections, variables, commands: lines, ignored } = dump === null ? takeApart(text) : dumped(dump);
+  const isBare = sections.length === 0 && variables.size === 0 && lines.length === 0;
+  const page = isBare ? readPage(text) : null;
+  if (page !== null) return { kind: "key file", made: [makeDraft(page)], findings: [], ignored: [] };
   const kindOf = (section: Section) => {
     if (isDvc(section)) return "dvc";
     if (section.literal.has("type")) return "rclone";

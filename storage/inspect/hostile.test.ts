@@ -72,6 +72,23 @@ describe("a header", () => {
     expect(fault).toMatchObject({ code: "MALFORMED", detail: expect.stringMatching(says) });
   });
 
+  it.each(["model.pt", "last.CKPT", "pytorch_model.bin", "a.npz"])(
+    "%s that is a page, a pointer of Git LFS, or empty is named as that",
+    async (name) => {
+      const faultOf = async (text: string) => (await inspect(name, Buffer.from(text))).fault?.detail;
+      expect(await faultOf("<!DOCTYPE html><html><title>Sign in</title></html>")).toMatch(
+        /page or an answer of a server/,
+      );
+      expect(await faultOf("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n")).toMatch(/git lfs pull/);
+      expect(await faultOf("")).toMatch(/it is empty/);
+    },
+  );
+
+  it("is not expected of text under other names", async () => {
+    expect(await inspect("page.html", Buffer.from("<!DOCTYPE html><html></html>"))).toMatchObject({ fault: null });
+    expect(await inspect("done", Buffer.from(""))).toMatchObject({ format: "empty", fault: null });
+  });
+
   it.each(["\ufeff", " "])("behind %j is read by no library", async (before) => {
     const header = `${before}{"w":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`;
     const { fault } = await inspect("a.safetensors", safetensors(header, Buffer.alloc(4)));

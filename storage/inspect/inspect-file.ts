@@ -12,7 +12,7 @@ import { readSafetensors } from "./read-safetensors.ts";
 import { findDataPickle, LEGACY_MAGIC, readTorchLegacy, readTorchZip } from "./read-torch.ts";
 import { readZipDirectory } from "./read-zip.ts";
 import { roleOf } from "./role-of.ts";
-import { LENGTH_BYTES } from "./safetensors-header.ts";
+import { LENGTH_BYTES, otherThan } from "./safetensors-header.ts";
 import {
   type BoundedBeside,
   type BoundedSource,
@@ -23,6 +23,7 @@ import {
   NOTHING_BESIDE,
   type OpenBeside,
   readBeside,
+  malformed,
 } from "./source.ts";
 import { sumUp } from "./summarise.ts";
 
@@ -76,6 +77,8 @@ const startsWith = (bytes: Uint8Array, magic: Uint8Array | string): boolean => {
 };
 
 const TAR_MAGIC_AT = 257;
+/** Names of files that a training library loads; none of these is ever empty, or text. */
+const LOADED = /\.(?:safetensors|gguf|npy|npz|pt|pth|ckpt|bin|h5|keras)$/i;
 
 async function readAny(
   source: BoundedSource,
@@ -84,6 +87,7 @@ async function readAny(
   const { path, found, beside } = about;
   if (source.sizeBytes === 0) {
     found.format = "empty";
+    if (LOADED.test(path)) throw malformed("it is empty: nothing was written to it");
     return;
   }
   const start = await source.read(0, Math.min(FIRST_READ_BYTES, source.sizeBytes));
@@ -108,8 +112,12 @@ async function readAny(
     case "json":
       previewText(source, { start, found });
       return readJson(source, found);
-    case "text":
-      return previewText(source, { start, found });
+    case "text": {
+      previewText(source, { start, found });
+      const other = LOADED.test(path) ? otherThan(start) : null;
+      if (other !== null) throw malformed(`it is ${other}, and no file of a checkpoint`);
+      return;
+    }
     case "torch-dcp-data":
       return warn(found, "it holds pieces of tensors; what they are the .metadata beside it says");
     case "torch-tar":

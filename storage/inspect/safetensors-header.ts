@@ -39,10 +39,12 @@ const OTHERS: readonly (readonly [RegExp, string])[] = [
 ];
 const OPENING_BRACE = 0x7b;
 const [GZIP, ZSTD] = [0x8b1f, 0xb528];
-function otherThan(start: Uint8Array): string | null {
+/** Returns what a file is instead of a checkpoint, by its first bytes; null where they say nothing. */
+export function otherThan(start: Uint8Array): string | null {
+  if (start.length < LENGTH_BYTES) return null;
   const magic = new DataView(start.buffer, start.byteOffset, LENGTH_BYTES).getUint16(0, true);
   if (magic === GZIP || magic === ZSTD) return `compressed with ${magic === GZIP ? "gzip" : "zstd"}`;
-  const text = String.fromCharCode(...start);
+  const text = String.fromCharCode(...start.subarray(0, LENGTH_BYTES));
   return OTHERS.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }
 

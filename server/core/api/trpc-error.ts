@@ -60,4 +60,9 @@ export const trpcError = (fault: Fault): TRPCError =>
   new TRPCError({ code: TRPC_CODES[FAULTS[fault.code].http] ?? "INTERNAL_SERVER_ERROR", cause: fault });
 
 /** Faults of the hub itself, not of the caller: they are logged as errors. */
-export const OWN_FAILURES: ReadonlySet<FaultCode> = new Set(["INTERNAL", "HUB_DISK_FULL", "HUB_BUSY"]);
+export const OWN_FAILURES: ReadonlySet<FaultCode> = new Set([
+  "INTERNAL",
+  "HUB_DISK_FULL",
+  "HUB_DATABASE_DAMAGED",
+  "HUB_BUSY",
+]);
