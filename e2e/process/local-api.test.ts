@@ -118,7 +118,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
       expect(status.runs?.find(({ run }) => run === "story")).toMatchObject({ safeStep: 30, unsafeCheckpoints: 0 });
       const words = await runOnce(testedWorker(), ["status", "--state", staged.stateOf("asked")], {});
       expect(words.stdout).toContain(ASKED[implementation]);
-      expect(words.stdout).toContain("story: safe up to step 30; nothing waits");
+      expect(words.stdout).toMatch(/story: safe up to step 30 \(the (?:file|folder) [^)]+\); nothing waits/);
       const [code, metrics] = await ask("GET /metrics");
       expect(code).toBe(200);
       expect(metrics).toContain('tidemark_worker_safe_step{run="story"} 30');
