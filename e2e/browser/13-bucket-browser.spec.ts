@@ -40,6 +40,8 @@ test("twelve thousand keys scroll with a screenful of rows, from the keyboard to
   await page.getByRole("link", { name: "Browse stage bucket" }).click();
   await expect(grid(page)).toBeVisible();
   await grid(page).focus();
+  // Past the hub's own folder with its mark, and past a/.
+  await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await expect(page).toHaveURL(/in=bulk%2F/);
