@@ -42,14 +42,14 @@ export async function readCheckpoint(clock: Clock, wish: CheckpointWish): Promis
   };
   for (let tries = 0; ; tries++) {
     try {
-      const answer = await hub.ask("readCheckpoint", (client, limit) =>
+      const { copies, archived, doubt, ...answer } = await hub.ask("readCheckpoint", (client, limit) =>
         client.node.readCheckpoint.query(wanted, { signal: limit }),
       );
-      const { copies = [], archived = [], doubt } = answer;
       const manifest = parseManifest(command, answer.manifest);
       // One that is copied stays as it was committed.
       const isDoubtful = doubt !== undefined && asStored !== true && !isAdopted(manifest);
-      return { manifest: isDoubtful ? { ...manifest, doubt } : manifest, copies, archived };
+      const offered = isDoubtful ? { ...manifest, doubt } : manifest;
+      return { manifest: offered, copies: copies ?? [], archived: archived ?? [] };
     } catch (error) {
       if (!isFault(error) || error.retry === "never" || signal.aborted) throw error;
       await clock.sleep(200 + jitter(clock, tries), signal);
