@@ -28,6 +28,8 @@ interface About {
   beginning?: Beginning;
   group?: { rank: number; of: number };
   written?: { step: number; at: number; epoch: number };
+  /** Piece that waits for those of other nodes. */
+  piece?: Reached;
 }
 
 /** The run has reached step 200 in epoch 3. */
@@ -39,7 +41,13 @@ function partsOf(about: About = {}) {
   const parts = {
     options: { group },
     runs: { get: () => ({ claim: { epoch: 3, newest: null }, written }), beginLine: begin },
-    ledger: { all: () => [], safe: () => reached, writerEpoch: () => 3, runStartedAt: async () => 0 },
+    ledger: {
+      all: () => [],
+      safe: () => reached,
+      piece: () => about.piece ?? null,
+      writerEpoch: () => 3,
+      runStartedAt: async () => 0,
+    },
     beginnings: new Map(about.beginning === undefined ? [] : [[run, about.beginning]]),
     session: { knows: (feature: string) => features.includes(feature) },
     reporter: { lineBegun: vi.fn(), waitingFor: vi.fn(), beganElsewhere: vi.fn(), lost: vi.fn() },
@@ -92,6 +100,12 @@ test("a group of nodes opens a line where the hub knows how, by the pieces that 
   const older = partsOf({ ...about, features: ["line"] });
   await beginLine(older.parts, { run }, written(30, 6_000));
   expect(older.begin).not.toHaveBeenCalled();
+});
+
+test("a piece that was captured before its epoch was known, and waits for those of other nodes, is reached too", async () => {
+  const { parts, begin } = partsOf({ group: { rank: 1, of: 2 }, reached: null, piece: REACHED });
+  await beginLine(parts, { run }, written(30, 6_000));
+  expect(begin).toHaveBeenCalledTimes(1);
 });
 
 test("a step after nothing but times of writing begins a line, when they lay there before the program started", async () => {

@@ -100,6 +100,7 @@ function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wante
     .filter((one) => one.epoch === null || one.epoch === epoch)
     .map(({ step, capturedAt, place }) => ({ step, at: capturedAt, source: stepSourceOf(place) }));
   const safe = ledger.safe(run);
+  const piece = ledger.piece(run);
   const known = runs.get(run);
   const newest = known?.claim?.newest ?? null;
   const written = known?.written.get(inRoot);
@@ -107,7 +108,8 @@ function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wante
   return [
     ...captured,
     ...(safe?.epoch === epoch && isIn(safe.place) ? [safe] : []),
-    // The piece of one node never becomes its safe point.
+    ...(piece !== null && isIn(piece.place) ? [piece] : []),
+    // The piece of one node becomes no safe point before the hub has joined it with those of the others.
     ...(newest?.writerEpoch === epoch && isIn(newest.place)
       ? [{ step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place) }]
       : []),
