@@ -33,7 +33,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
   });
   afterAll(() => staged.close());
 
-  /** What a worker around this program ends with. */
+  /** Returns the exit code of a worker around this program. */
   async function around(name: string, program: readonly string[], flags: string[] = []): Promise<number | null> {
     return (await (await staged.startNode({ name, run: `codes-${name}`, program, flags })).exited).code;
   }

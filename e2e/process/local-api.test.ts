@@ -18,7 +18,7 @@ const jsonOf = (outcome: { stdout: string }): Line =>
 const write = (folder: string, step: number) =>
   writeCheckpoint({ folder, step, modelBytes: 1024 * 1024, optimizerBytes: 0, loss: 1 });
 
-/** What a worker asks, in the words of its status. */
+/** Words of a status for the hub, or the bucket, that the worker asks. */
 const ASKED = {
   hub: "; the hub answers (http://",
   alone: "; no hub: it works alone, and the bucket answers.",

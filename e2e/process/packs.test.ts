@@ -48,7 +48,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     expect(packs.length).toBeGreaterThan(1);
     expect(packs.length).toBeLessThan(20);
     expect(packs.filter((one) => one.succeeded > 1)).toEqual([]);
-    // What was stored and not yet in the journal is only looked at.
+    // An object that was stored and is not in the journal yet is only looked at.
     for (const before of stored) {
       expect(packs.find((one) => one.key === before.key)?.succeeded).toBe(1);
     }

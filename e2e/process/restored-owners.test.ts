@@ -1,4 +1,4 @@
-import { chownSync, lstatSync, mkdirSync, readdirSync, readFileSync, readlinkSync, statSync } from "node:fs";
+import { chownSync, lstatSync, mkdirSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
@@ -6,6 +6,7 @@ import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
+import { PRINT_RESUME, readTexts, said, writer } from "../stage/write-files-program.ts";
 
 /** Owners of what root restores into a folder of another user, through a hub. */
 let stage: Stage;
@@ -13,30 +14,6 @@ beforeAll(async () => {
   stage = await openStage();
 });
 afterAll(() => stage.close());
-
-const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
-const program = (script: string): string[] => [process.execPath, "-e", script];
-const PRINT_RESUME = program("console.log(`resumes at [${process.env.TIDEMARK_RESUME_PATH}]`)");
-
-/** A program that writes files below the folder in this order and ends. */
-const writer = (folder: string, files: Readonly<Record<string, string>>) =>
-  program(`const fs = require("node:fs"), path = require("node:path");
-    for (const [name, text] of Object.entries(${JSON.stringify(files)})) {
-      const at = path.join(${JSON.stringify(folder)}, name);
-      fs.mkdirSync(path.dirname(at), { recursive: true });
-      if (text.startsWith("-> ")) fs.symlinkSync(text.slice(3), at); else fs.writeFileSync(at, text);
-    }`);
-
-/** All files below a folder, with their texts; of a link where it leads. */
-function read(folder: string): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const at = join(entry.parentPath, entry.name);
-    if (entry.isDirectory()) continue;
-    found[at.slice(folder.length + 1)] = entry.isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at, "utf8");
-  }
-  return found;
-}
 
 async function runTo(node: string, run: string, script: string[]) {
   mkdirSync(stage.folderOf(node), { recursive: true });
@@ -70,7 +47,7 @@ test.runIf(isRoot)(
     for (const [run, all] of Object.entries({ owned: files, nested: logs })) {
       const second = folderOfOther(`${run}-2`);
       await runTo(`${run}-2`, run, PRINT_RESUME);
-      expect(read(second)).toEqual(all);
+      expect(readTexts(second)).toEqual(all);
       for (const name of readdirSync(second, { recursive: true, encoding: "utf8" })) {
         const { uid, gid } = lstatSync(join(second, name));
         expect({ name, uid, gid }).toEqual({ name, uid: 54_321, gid: 54_322 });
@@ -129,7 +106,7 @@ test.runIf(isRoot)("where root may not change owners, the restore goes on and sa
     under: ["setpriv", "--bounding-set", "-chown", "--inh-caps", "-chown"],
   });
   expect((await worker.exited).code, said(worker)).toBe(0);
-  expect(read(second)).toEqual(files);
+  expect(readTexts(second)).toEqual(files);
   expect(worker.lines.filter((line) => line.includes("cannot be given to user"))).toEqual([
     `Restored files cannot be given to user 54321, the owner of their folder: the system refused it for ${join(second, "a")} (EPERM). Their content is whole. Start the worker as that user, or change the owner with chown, where the program has to change or remove them.`,
   ]);

@@ -122,7 +122,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     expect(await newestSafe("pattern")).toBe(40);
   });
 
-  // What follows is the same whoever is asked, or is kept by a hub alone.
+  // The tests below do not depend on who is asked, or need a hub.
   if (implementation !== "hub") return;
 
   test("the last words of a program that failed reach the hub, and go on to our own streams", async () => {

@@ -1,15 +1,6 @@
 import type { S3Client } from "@aws-sdk/client-s3";
 import { execFileSync } from "node:child_process";
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
@@ -20,32 +11,9 @@ import { deleteObject, getObjectText, putObjectText } from "#storage/s3/objects.
 import { traitsOf } from "#storage/providers/providers.ts";
 import { IMPLEMENTATIONS, stageOver, type Staged } from "../stage/stage-over.ts";
 import { ROOT } from "../stage/start-process.ts";
+import { PRINT_RESUME, program, readTexts, said, writer } from "../stage/write-files-program.ts";
 
 /** A checkpoint comes back under its own name at its own place, whatever its framework calls it and wherever it lay. */
-const said = (worker: { lines: readonly string[] }) => worker.lines.join("\n");
-const program = (script: string): string[] => [process.execPath, "-e", script];
-const PRINT_RESUME = program("console.log(`resumes at [${process.env.TIDEMARK_RESUME_PATH}]`)");
-
-/** A program that writes files below the folder in this order and ends. */
-const writer = (folder: string, files: Readonly<Record<string, string>>) =>
-  program(`const fs = require("node:fs"), path = require("node:path");
-    for (const [name, text] of Object.entries(${JSON.stringify(files)})) {
-      const at = path.join(${JSON.stringify(folder)}, name);
-      fs.mkdirSync(path.dirname(at), { recursive: true });
-      if (text.startsWith("-> ")) fs.symlinkSync(text.slice(3), at); else fs.writeFileSync(at, text);
-    }`);
-
-/** All files below a folder, with their texts; of a link where it leads. */
-function read(folder: string): Record<string, string> {
-  const found: Record<string, string> = {};
-  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
-    const at = join(entry.parentPath, entry.name);
-    if (entry.isDirectory()) continue;
-    found[at.slice(folder.length + 1)] = entry.isSymbolicLink() ? `-> ${readlinkSync(at)}` : readFileSync(at, "utf8");
-  }
-  return found;
-}
-
 interface Layout {
   run: string;
   files: Record<string, string>;
@@ -154,7 +122,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const worker = await runTo(second, run, PRINT_RESUME);
     const folder = staged.folderOf(second);
     const resume = /resumes at \[(.*)\]/.exec(said(worker))?.[1] ?? "";
-    return { files: read(folder), resume: resume.replace(`${folder}/`, ""), worker, folder };
+    return { files: readTexts(folder), resume: resume.replace(`${folder}/`, ""), worker, folder };
   }
 
   test("Lightning's files come back as files below their version, with last.ckpt", async () => {
@@ -199,7 +167,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     mkdirSync(third, { recursive: true });
     writeFileSync(join(third, "ckpt_50.pt"), "of another program");
     await runTo("over-3", "over", PRINT_RESUME);
-    expect(read(third)).toEqual({ "ckpt_50.pt": "trained", ".set-aside-ckpt_50.pt": "of another program" });
+    expect(readTexts(third)).toEqual({ "ckpt_50.pt": "trained", ".set-aside-ckpt_50.pt": "of another program" });
   });
 
   test("from the beginning, nothing of a step stays where the program would find it, and what is in the bucket goes", async () => {
@@ -215,9 +183,9 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const worker = await again(["--from", "none"]);
     expect(said(worker)).toContain("resumes at []");
     const aside = Object.fromEntries(Object.entries(files).map(([name, text]) => [`.set-aside-${name}`, text]));
-    expect(read(folder)).toEqual(aside);
+    expect(readTexts(folder)).toEqual(aside);
     await again([]);
-    expect(read(folder)).toEqual({});
+    expect(readTexts(folder)).toEqual({});
   });
 
   test("what was set aside stays when its checkpoint was removed from the bucket since, and goes once that is back", async () => {
@@ -230,7 +198,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     };
     await again(["--from", "none"]);
     const aside = { ".set-aside-step_10/model.pt": "m" };
-    expect(read(folder)).toEqual(aside);
+    expect(readTexts(folder)).toEqual(aside);
     // By another tool: the record of the hub still says that it is complete.
     const { store } = staged;
     const access = { ...store, region: "us-east-1", addressing: "path", traits: traitsOf("minio") } as const;
@@ -243,10 +211,10 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
       const { text } = await getObjectText(client, { ...at, maxBytes: 1_000 });
       await deleteObject(client, at);
       await again([]);
-      expect(read(folder)).toEqual(aside);
+      expect(readTexts(folder)).toEqual(aside);
       await putObjectText(client, { ...at, text });
       await again([]);
-      expect(read(folder)).toEqual({});
+      expect(readTexts(folder)).toEqual({});
     } finally {
       client.destroy();
     }
@@ -260,7 +228,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     expect(said(again)).toContain("Training of anew began anew: step 30 was written after step 200.");
     const worker = await runTo("anew-2", "anew", PRINT_RESUME);
     expect(said(worker)).toContain("anew goes on from step 30.");
-    expect(read(staged.folderOf("anew-2"))).toEqual({ "step_30/model.pt": "new" });
+    expect(readTexts(staged.folderOf("anew-2"))).toEqual({ "step_30/model.pt": "new" });
     // The line before is still there, whole.
     expect((await staged.completeOf("anew")).map(({ step, isNewest }) => ({ step, isNewest }))).toEqual([
       { step: 30, isNewest: true },
@@ -300,7 +268,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const worker = await runTo("best-2", "best", PRINT_RESUME);
     expect(said(worker)).toContain("best goes on from step 40.");
     expect(said(worker)).toContain("best: safe up to step 40;");
-    expect(Object.keys(read(staged.folderOf("best-2"))).toSorted()).toEqual([
+    expect(Object.keys(readTexts(staged.folderOf("best-2"))).toSorted()).toEqual([
       "checkpoint-10/pytorch_model.bin",
       "checkpoint-10/trainer_state.json",
       "checkpoint-40/pytorch_model.bin",
@@ -330,7 +298,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     expect((await worker.exited).code, said(worker)).toBe(0);
     expect(said(worker)).toContain("kept goes on from step 30.");
     const back = staged.folderOf("kept-2");
-    expect(read(back)).toEqual({
+    expect(readTexts(back)).toEqual({
       "epoch=1-step=10.ckpt": "state of 10",
       "epoch=2-step=20.ckpt": "state of 20",
       "epoch=3-step=30.ckpt": "state of 30",
@@ -396,7 +364,7 @@ print("by hand", os.path.isfile(${JSON.stringify(beside)}), open(${JSON.stringif
     rmSync(join(folder, "10"), { recursive: true });
     await runTo("orbax-1", "orbax", saved(30));
     await runTo("orbax-2", "orbax", PRINT_RESUME);
-    expect(read(staged.folderOf("orbax-2"))).toEqual(read(folder));
+    expect(readTexts(staged.folderOf("orbax-2"))).toEqual(readTexts(folder));
     expect(readdirSync(folder).toSorted()).toEqual(["20", "30"]);
   });
 

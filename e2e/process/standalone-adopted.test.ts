@@ -11,7 +11,7 @@ import { testedWorker } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
-/** What a hub does about nodes that write without it below a prefix that it owns, or that it takes over. */
+/** A hub refuses, waits for, or shuts out nodes that write without it below a prefix that it owns or takes over. */
 
 const URL_OF_HUB = "https://tidemark.example.com";
 let stage: Stage;

@@ -157,7 +157,7 @@ export const manifest = z
     writerEpoch,
     /** Checkpoint from which this epoch started; null when the run started fresh. */
     parent: z.object({ epoch: anyEpoch, step }).nullable(),
-    /** That of its epoch; present in a new line of training. */
+    /** Branch of its epoch; present in a new line of training. */
     branch: lineBranch.optional(),
     attempt: attemptId,
     node: z.object({ id, name: nodeName }),

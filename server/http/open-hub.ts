@@ -70,7 +70,7 @@ export interface OpenedHub {
 
 const codeOf = (error: unknown): string => (error instanceof Error && "code" in error ? String(error.code) : "");
 
-/** What is wrong with the path of a data folder, by the code of the system. */
+/** Reasons why a path cannot be the data folder, by the error code of the system. */
 const FOLDER_WRONG: Readonly<Record<string, string>> = {
   EEXIST: "a file lies there",
   ENOTDIR: "a file lies on its path",

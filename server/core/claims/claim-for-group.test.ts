@@ -98,7 +98,7 @@ describe("nodes that write a run together", () => {
     await expect(follow(other, 1, 1)).rejects.toThrow(fault("EPOCH_OVER"));
     expect(await begin(node, 0)).toMatchObject({ epoch: 2, groupOf: 2, parent: null, branch });
     await commitPiece(node, { rank: 0, epoch: 2, step: 50 });
-    // What the other node still sends for the earlier line is refused, and it follows.
+    // A commit of the other node for the earlier line is refused, and that node follows.
     await expect(commitPiece(other, { rank: 1, epoch: 1, step: 210 })).rejects.toThrow(fault("EPOCH_OVER"));
     expect(await follow(other, 1, 1)).toMatchObject({ epoch: 2, branch, newest: { step: 200 } });
     expect(await begin(other, 1)).toMatchObject({ epoch: 2 });

@@ -28,7 +28,7 @@ import { RESUMABLE } from "./newest.ts";
 export const branchOfRow = (stored: string | null): LineBranch | null =>
   stored === null ? null : (lineBranch.safeParse(parseJsonOrNull(stored)).data ?? null);
 
-/** What a node said of a program, as it is stored with the epoch that the program wrote. */
+/** Report of a node about a program, stored with the epoch that the program wrote. */
 const toldOver = z.object({
   given: z.object({ epoch: anyEpoch, step }),
   /** Step of the checkpoint that the program went on from; null: the beginning. */
