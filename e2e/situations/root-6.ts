@@ -45,6 +45,17 @@ export const root = {
       test: `${DESCENDANTS} > reaches the training in the background of a shell whose trap does not pass it on, once, within the grace`,
     },
     {
+      situation:
+        "A shell whose trap passes SIGTERM on to the training in its background, which saves for more than half of --grace.",
+      outcome: "The training gets no second signal, which could interrupt its save; nor does one that got SIGINT.",
+      test: `worker/program/descendants.test.ts > a training that is told %s, gets no signal after its %s while it saves`,
+    },
+    {
+      situation: "A program is stopped (Ctrl-Z) when its worker is killed.",
+      outcome: "It is continued and gets TERM, and can save before it is killed.",
+      test: `e2e/process/run-orphans.test.ts > a program that is stopped (Ctrl-Z) when its worker is killed gets TERM, too`,
+    },
+    {
       situation: "A launcher has a handler and passes signals on itself.",
       outcome: "Its children do not get them twice.",
       test: `${DESCENDANTS} > is not sent to what a launcher passes it on to`,

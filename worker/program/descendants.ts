@@ -3,6 +3,7 @@ import { systemClock } from "../base/clock.ts";
 import { readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
 import { chooseHeldBack, chooseTold, isReader, lookAtProcess, type Tellable } from "./choose-told.ts";
 import { choosePrograms, seeProcesses, type LeftProcess } from "./find-orphans.ts";
+import { noticePassedOn } from "./notice-passed-on.ts";
 import type { ProgramRecord } from "./program-record.ts";
 import type { ProgramEnd } from "./program.ts";
 import { createStopRecord } from "./stop-record.ts";
@@ -56,16 +57,12 @@ export function descendantsOf(
     return choosePrograms(seeProcesses(), { records: [record], folders: [], self: process.pid, adopted });
   };
   const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
-  /** Processes that were sent TERM. */
+  /** Processes that got TERM, from the worker or from their shell, or that have a handler for the INT that they got. */
   const asked = new Set<string>();
   /** Processes that were sent TERM or INT by `tell`. */
   const toldToStop = new Set<string>();
   const stop = createStopRecord();
   let isLeftToLauncher = false;
-  const send = (one: ProcessEntry, signal: NodeJS.Signals) => {
-    if (signal === "SIGTERM") asked.add(keyOf(one));
-    signalProcess(one, signal);
-  };
   /**
    * Continues what was stopped (Ctrl-Z, SIGSTOP): until then a process takes no signal that asks it to end. All get the signal,
    * as from systemd, because /proc shows a process as running until it has acted on its SIGSTOP; CONT takes that back too.
@@ -73,10 +70,15 @@ export function descendantsOf(
   const goOn = (all: readonly ProcessEntry[]) => {
     for (const one of all) signalProcess(one, "SIGCONT");
   };
+  /** Notes processes whose save a further signal would interrupt. */
+  const noteAsked = (told: readonly Tellable[], all: readonly Tellable[], signal: NodeJS.Signals) => {
+    stop.told(told, all, signal);
+    for (const one of told) if (signal === "SIGTERM" || one.catches) asked.add(keyOf(one));
+  };
   const sendOnce = (chosen: readonly Tellable[], all: readonly Tellable[]) => {
     const told = chosen.filter((one) => !asked.has(keyOf(one)));
-    stop.told(told, all, "SIGTERM");
-    for (const one of told) send(one, "SIGTERM");
+    noteAsked(told, all, "SIGTERM");
+    for (const one of told) signalProcess(one, "SIGTERM");
   };
   const askRest = (all: readonly ProcessEntry[]) => {
     const seen = all.map((one) => lookAtProcess(one, "SIGTERM"));
@@ -109,12 +111,17 @@ export function descendantsOf(
       if (signal === "SIGTERM" || signal === "SIGINT") {
         // The reaper keeps a listener once, however often it is given.
         reaper.onEnded(stop.ended);
-        stop.told(told, seen, signal);
+        noteAsked(told, seen, signal);
         for (const one of told) toldToStop.add(keyOf(one));
         setTimeout(askHeldBack, graceMs / 2).unref();
       }
-      for (const one of told) send(one, signal);
-      if (ASKS_TO_END.has(signal)) goOn(all);
+      const held = signal === "SIGTERM" ? chooseHeldBack(seen, { told: (one) => told.includes(one), signal }) : [];
+      const sendAll = () => {
+        for (const one of told) signalProcess(one, signal);
+        if (ASKS_TO_END.has(signal)) goOn(all.filter(({ pid }) => held.every((other) => other.pid !== pid)));
+      };
+      if (held.length === 0) sendAll();
+      else void noticePassedOn({ held, signal, tell: sendAll, onPassedOn: (one) => noteAsked([one], seen, signal) });
     },
     hasEndedInOrder: (end) => stop.isOrderly({ pid: record.process?.pid ?? 0, end }),
     kill: () => {
@@ -138,7 +145,10 @@ export function descendantsOf(
           toldAt = now;
           onLeft(nameLeft(all), policy === "end");
           if (policy !== "end") return false;
-          for (const one of all) send(one, "SIGTERM");
+          for (const one of all) {
+            asked.add(keyOf(one));
+            signalProcess(one, "SIGTERM");
+          }
           goOn(all);
         } else if (toldAt !== null && now - toldAt >= patienceMs) for (const one of all) signalProcess(one, "SIGKILL");
         await systemClock.sleep(LOOK_MS, signal).catch(() => undefined);
