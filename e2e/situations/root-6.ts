@@ -35,9 +35,10 @@ export const root = {
       test: `${DESCENDANTS} > Ctrl-C at a terminal leaves no doubt about what the training below a shell saved last`,
     },
     {
-      situation: "The same where the training below the shell fails while it saves.",
+      situation:
+        "The same where the training below the shell fails while it saves, or where the worker has no native module (`tidemark.mjs`) and does not learn how it ended.",
       outcome: "What was saved last is kept as doubtful.",
-      test: `${DESCENDANTS} > leaves what was saved last in doubt where the training below a shell failed`,
+      test: `${DESCENDANTS} > leaves what was saved last in doubt where the training below a shell failed, by a worker %s`,
     },
     {
       situation: "A shell whose trap does not pass SIGTERM on to the training in its background.",

@@ -46,6 +46,12 @@ const nameLeft = (all: readonly ProcessEntry[]): LeftProcess[] =>
   // By the command line, because some runtimes rename their first thread, whose name /proc shows.
   all.map(({ pid }) => ({ pid, name: basename(readCommandLine(pid)[0] ?? "") })).filter(({ name }) => name !== "");
 
+/** Returns the processes whose parent is none of them. */
+function withoutParent(all: readonly ProcessEntry[]): ProcessEntry[] {
+  const here = new Set(all.map(({ pid }) => pid));
+  return all.filter(({ parent }) => !here.has(parent));
+}
+
 /** `patienceMs`: time that a stop has. */
 export function descendantsOf(
   record: Pick<ProgramRecord, "id" | "process">,
@@ -82,8 +88,7 @@ export function descendantsOf(
   };
   const askRest = (all: readonly ProcessEntry[]) => {
     const seen = all.map((one) => lookAtProcess(one, "SIGTERM"));
-    const here = new Set(all.map(({ pid }) => pid));
-    const roots = all.filter(({ parent }) => !here.has(parent)).map(({ pid }) => pid);
+    const roots = withoutParent(all).map(({ pid }) => pid);
     const told = chooseTold(seen, { roots, signal: "SIGTERM" });
     // A reader of another process's output gets no signal while its writer runs.
     sendOnce(
@@ -102,8 +107,7 @@ export function descendantsOf(
       if (leader === null) return;
       const all = find();
       const isThere = readProcess(leader.pid)?.startedAt === leader.startedAt;
-      const here = new Set(all.map(({ pid }) => pid));
-      const roots = isThere ? [leader.pid] : all.filter(({ parent }) => !here.has(parent)).map(({ pid }) => pid);
+      const roots = isThere ? [leader.pid] : withoutParent(all).map(({ pid }) => pid);
       const seen = all.map((one) => lookAtProcess(one, signal));
       if (signal === "SIGTERM")
         isLeftToLauncher = isThere && seen.some(({ pid, catches }) => pid === leader.pid && catches);
@@ -138,6 +142,7 @@ export function descendantsOf(
       for (let all = find(); all.length > 0; all = find()) {
         if (signal.aborted) return false;
         const now = systemClock.now();
+        for (const { pid } of withoutParent(all)) stop.orphaned(pid);
         if (isStopping()) {
           // A launcher that handles TERM passes it on and waits for its children. After half the time they get TERM directly.
           if (!isLeftToLauncher || now - endedAt >= patienceMs / 2) askRest(all);
