@@ -50,5 +50,17 @@ export const root = {
       outcome: "What is not kept with it is named, with the limit.",
       test: "worker/capture/keep-capturing.test.ts > beside a checkpoint for their number are told by the limit",
     },
+    {
+      situation: "Checkpoints are saved into a hidden folder below the watched one (`.checkpoints/step_10`).",
+      outcome:
+        "They are named, with --watch for that folder, on the node and at the hub; --require-safe ends with 9. Watched itself, the folder is kept.",
+      test: "e2e/process/same-place.test.ts > checkpoints in a hidden folder are told with the way to keep them, and kept where that folder is watched",
+    },
+    {
+      situation: "A watched folder has thousands of folders of other data below it.",
+      outcome:
+        "The first one that was not looked into is named, and that the folder of the checkpoints should be watched itself.",
+      test: "worker/capture/detection/untaken.test.ts > a folder that is too large to look through is named with the first one that was left out",
+    },
   ],
 } satisfies Root;

@@ -23,7 +23,7 @@ import { createRecogniser } from "./detection/recognise.ts";
 import { closeAll, followShape, lacksWords, openingOf, openWithin, storedWithin } from "./open-captures.ts";
 import { createRefusals } from "./refusals.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
-import { untakenWords } from "./detection/untaken.ts";
+import { notEnteredFault, untakenReason, untakenWords } from "./detection/untaken.ts";
 import { createFinder, type Finder } from "./detection/walk-watched.ts";
 import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
@@ -136,6 +136,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
 
   const isSayable = sayableOf(capturing, clock);
   const refusals = createRefusals(capturing, clock);
+  const refuseFile = (path: string, fault: Fault) =>
+    refusals.refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
   const newFinder = () => {
     const finder = createFinder(watch.folder, watch.takes, watch.followsLinks);
     return watch.group === undefined ? finder : findPieces(finder);
@@ -180,13 +182,14 @@ function watchingOf(capturing: Capturing): WatchingHere {
       });
     },
     onUntaken: async (untaken) => {
+      const unlooked = notEnteredFault(watch.folder, untaken);
+      if (unlooked !== null) await refuseFile(unlooked.context.subject ?? watch.folder, unlooked);
       const [largest] = untaken.largest;
       if (largest === undefined) return;
       const path = join(watch.folder, largest.path);
       if (isSayable(path, untaken.newestMs) === "later") return;
-      const detail = `no checkpoint format and no checkpoint beside it (${untakenWords(untaken)})`;
-      const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
-      await refusals.refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
+      const detail = `${untakenReason(untaken)} (${untakenWords(untaken)})`;
+      await refuseFile(path, new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail }));
     },
     onLooked: (candidate, looked) => followLooked(capturing, candidate, looked),
     onSeen: (newest, look) => {

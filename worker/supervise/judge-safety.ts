@@ -5,7 +5,13 @@ import { lstat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { codeOf } from "../base/disk-fault.ts";
-import { findUntaken, untakenWords, type Untaken } from "../capture/detection/untaken.ts";
+import {
+  findUntaken,
+  notEnteredFault,
+  untakenReason,
+  untakenWords,
+  type Untaken,
+} from "../capture/detection/untaken.ts";
 import { findFinal, findLeft } from "../capture/detection/look-over.ts";
 import { createFinder } from "../capture/detection/walk-watched.ts";
 import type { Watch } from "../capture/watch.ts";
@@ -39,6 +45,7 @@ export async function tellNothingTaken(
     }
     // Counts all files, because those that look like a checkpoint but were not captured are not safe either.
     const untaken = await findUntaken(folder, [], startedAt);
+    await tellNotEntered(agent, watch, untaken);
     if (untaken.files === 0) continue;
     const left = await readLeft(agent, watch, startedAt);
     const isRefused = left !== null && left.files < untaken.files;
@@ -83,14 +90,30 @@ async function tellLeft(
   const { outbox, reporter, session, leftOut } = agent;
   const { run, folder } = watch;
   const untaken = await readLeft(agent, watch, since);
-  const [largest] = untaken?.largest ?? [];
-  if (untaken === null || largest === undefined) return;
+  if (untaken === null) return;
+  await tellNotEntered(agent, watch, untaken);
+  const [largest] = untaken.largest;
+  if (largest === undefined) return;
   reporter.leftAtEnd({ run, folder, untaken });
   const path = join(folder, largest.path);
   // The watcher may have told it already; an older hub rejects the code.
   if (leftOut.has(path) || session.knows("no-checkpoint") !== true) return;
-  const detail = `no checkpoint format and no checkpoint beside it (${untakenWords(untaken)})`;
+  const detail = `${untakenReason(untaken)} (${untakenWords(untaken)})`;
   const fault = new Fault("NO_CHECKPOINT", { op: "capture", subject: path, detail });
+  await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
+}
+
+/** Tells where a folder was too large to look through, unless the watcher has told it already. */
+async function tellNotEntered(
+  { outbox, reporter, session, leftOut }: Pick<Agent, "outbox" | "reporter" | "session" | "leftOut">,
+  { run, folder }: Watch,
+  untaken: Untaken,
+): Promise<void> {
+  const fault = notEnteredFault(folder, untaken);
+  const path = fault?.context.subject;
+  if (fault === null || path === undefined || leftOut.has(path)) return;
+  reporter.refused({ path }, fault);
+  if (session.knows("no-checkpoint") !== true) return;
   await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
 }
 

@@ -5,7 +5,8 @@ import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
 import type { RunBacklog } from "#protocol/wire/reports.ts";
 import type { Capture } from "../../capture/capture.ts";
 import type { Candidate } from "../../capture/detection/find.ts";
-import { untakenWords, type Untaken } from "../../capture/detection/untaken.ts";
+import { join } from "node:path";
+import { hiddenFolderOf, untakenWords, type Untaken } from "../../capture/detection/untaken.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
 import type { SmallDisk } from "../../host/judge-state-disk.ts";
 import { endSentence, lastWords, type LastOfRun } from "../end-sentences.ts";
@@ -17,7 +18,7 @@ export interface CaptureMessages {
   passedOver(candidate: Candidate): void;
   /** Warns that captures go to a disk with much less room than that of the checkpoints, once for each folder. */
   smallDisk(folder: string, about: SmallDisk): void;
-  refused(candidate: Candidate, fault: Fault): void;
+  refused(candidate: Pick<Candidate, "path">, fault: Fault): void;
   /** Warns that the program ended and nothing that it wrote there was captured. */
   nothingTaken(about: { run: string; folder: string; untaken: Untaken; isRefused: boolean }): void;
   /** Warns that the program ended and left files there that are in no checkpoint. */
@@ -45,6 +46,17 @@ const captureFacts = (capture: Capture) => ({
   ...(capture.role !== undefined && { role: capture.role }),
   bytes: capture.sizeBytes,
 });
+
+const placeWords = (untaken: Untaken): string =>
+  hiddenFolderOf(untaken) === null ? "in no checkpoint format" : "in a hidden folder, which is not looked into";
+
+/** Returns what a person can do about files that were not taken, as the begin of a sentence. */
+function nextWords(folder: string, untaken: Untaken): string {
+  const hidden = hiddenFolderOf(untaken);
+  return hidden === null
+    ? "Where it is a checkpoint, name it with --pattern, or save it with `tidemark save`"
+    : `Where it is a checkpoint, watch that folder itself: --watch ${join(folder, hidden)}`;
+}
 
 /** Prints what happens to captures and uploads. */
 export function createCaptureMessages(terminal: Terminal): CaptureMessages {
@@ -80,12 +92,12 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
       }),
     nothingTaken: ({ run, folder, untaken, isRefused }) =>
       terminal.say(
-        `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is" : "are"} ${isRefused ? "not taken" : "in no checkpoint format"}. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
+        `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is" : "are"} ${isRefused ? "not taken" : placeWords(untaken)}. ${nextWords(folder, untaken)}; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
         { type: "nothing-taken", run, folder, files: untaken.files, bytes: untaken.bytes },
       ),
     leftAtEnd: ({ run, folder, untaken }) =>
       terminal.say(
-        `Not kept of what the program wrote to ${folder}: ${untakenWords(untaken)}, in no checkpoint format. Where it is a checkpoint, name it with --pattern, or save it with \`tidemark save\`.`,
+        `Not kept of what the program wrote to ${folder}: ${untakenWords(untaken)}, ${placeWords(untaken)}. ${nextWords(folder, untaken)}.`,
         { type: "left-at-end", run, folder, files: untaken.files, bytes: untaken.bytes },
       ),
     uploadEnded: (capture) =>

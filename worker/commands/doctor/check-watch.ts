@@ -12,7 +12,7 @@ import { lookAt, type Look } from "#worker/capture/detection/look.ts";
 import { readReadiness } from "#worker/capture/detection/readiness.ts";
 import { createRecogniser, inOrderOfEvidence } from "#worker/capture/detection/recognise.ts";
 import { findFinal, findLeft } from "#worker/capture/detection/look-over.ts";
-import { untakenWords } from "#worker/capture/detection/untaken.ts";
+import { hiddenFolderOf, notEnteredFault, untakenReason, untakenWords } from "#worker/capture/detection/untaken.ts";
 import { createFinder } from "#worker/capture/detection/walk-watched.ts";
 import type { Watch } from "#worker/capture/watch.ts";
 import { nextPlace } from "#worker/capture/detection/writes-elsewhere.ts";
@@ -54,7 +54,16 @@ export async function checkWatch({
   if (more > 0) found.push(fine(CHECK, `and ${formatCount(more)} more like these`));
   const untaken = await findLeft({ folder, finder }, { final });
   if (untaken.files > 0)
-    found.push(doubtful(CHECK, { says: `leaves ${untakenWords(untaken)}: no checkpoint format`, fix: NAME_IT }));
+    found.push(
+      hiddenFolderOf(untaken) === null
+        ? doubtful(CHECK, { says: `leaves ${untakenWords(untaken)}: no checkpoint format`, fix: NAME_IT })
+        : doubtful(CHECK, { says: `leaves ${untakenWords(untaken)}: ${untakenReason(untaken)}`, fix: WATCH_IT }),
+    );
+  const unlooked = notEnteredFault(folder, untaken)?.context;
+  if (unlooked !== undefined)
+    found.push(
+      doubtful(CHECK, { says: `leaves ${unlooked.subject ?? folder}: ${unlooked.detail ?? ""}`, fix: WATCH_IT }),
+    );
   const elsewhere = await nextPlace(folder);
   if (elsewhere !== null)
     found.push(
@@ -68,6 +77,7 @@ export async function checkWatch({
 }
 
 const CHECK = "watch";
+const WATCH_IT = "Where checkpoints are there, watch that folder itself.";
 const NAME_IT = "Where it is a checkpoint, name it with --pattern, or save it with `tidemark save`.";
 
 /** Returns what an agent would do with a candidate; `writtenMs` null: it would not take it. */

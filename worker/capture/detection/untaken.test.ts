@@ -1,0 +1,58 @@
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { findUntaken, hiddenFolderOf, notEnteredFault, untakenReason } from "./untaken.ts";
+
+let folder: string;
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "tidemark-untaken-"));
+});
+afterEach(() => rm(folder, { recursive: true, force: true }));
+
+async function write(...paths: string[]): Promise<void> {
+  for (const [at, path] of paths.entries()) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), Buffer.alloc(4_096 - at));
+  }
+}
+
+test("what has the name of a checkpoint in a hidden folder is told with that folder", async () => {
+  await write("runs/.checkpoints/step_10/model.safetensors", "runs/.checkpoints/step_20.pt", ".aim/run.db");
+  const untaken = await findUntaken(folder, []);
+  expect(untaken).toMatchObject({
+    files: 2,
+    largest: [{ path: "runs/.checkpoints/step_10/model.safetensors" }, { path: "runs/.checkpoints/step_20.pt" }],
+  });
+  expect(hiddenFolderOf(untaken)).toBe("runs/.checkpoints");
+  expect(untakenReason(untaken)).toContain("hidden");
+  await write("runs/left.bin");
+  await writeFile(join(folder, "runs/left.bin"), Buffer.alloc(9_000));
+  expect(hiddenFolderOf(await findUntaken(folder, []))).toBeNull();
+});
+
+test("what tools download, and what this worker keeps, is not told", async () => {
+  await write(
+    ".cache/torch/hub/checkpoints/resnet50.pth",
+    ".ipynb_checkpoints/model.pt",
+    ".set-aside-step_10/model.pt",
+    ".step_10.restoring-0123456789ab/model.pt",
+    ".tidemark-state/captures/1/model.pt",
+    ".state/captures/1/model.pt",
+    ".state/worker.lock",
+  );
+  expect((await findUntaken(folder, [])).files).toBe(0);
+});
+
+test("a folder that is too large to look through is named with the first one that was left out", async () => {
+  const few = await findUntaken(folder, []);
+  expect(notEnteredFault(folder, few)).toBeNull();
+  for (let at = 0; at < 2_000; at++) await mkdir(join(folder, `data-${String(at).padStart(4, "0")}`));
+  await write("zz/step_10/model.safetensors");
+  const untaken = await findUntaken(folder, []);
+  expect(untaken.notEntered).not.toBeNull();
+  expect(notEnteredFault(folder, untaken)?.context).toMatchObject({
+    subject: join(folder, untaken.notEntered ?? ""),
+    detail: expect.stringContaining("watch the folder of the checkpoints itself"),
+  });
+});
