@@ -255,22 +255,6 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     expect((await second.exited).code, said(second)).toBe(0);
   });
 
-  test("checkpoints in a hidden folder are told with the way to keep them, and kept where that folder is watched", async () => {
-    const folder = staged.folderOf("hidden");
-    mkdirSync(folder, { recursive: true });
-    const flags = ["--settle", "50ms", "--require-safe"];
-    const saved = writer(folder, { ".checkpoints/step_10/model.pt": "x".repeat(9_000) });
-    const worker = await staged.startNode({ name: "hidden", run: "hidden", program: saved, flags });
-    expect(await worker.exited).toMatchObject({ code: 9 });
-    expect(said(worker)).toContain(
-      `.checkpoints/step_10/model.pt (8.8 KiB) is in a hidden folder, which is not looked into. Where it is a checkpoint, watch that folder itself: --watch ${folder}/.checkpoints`,
-    );
-    const watch = join(folder, ".checkpoints");
-    const second = await staged.startNode({ name: "hidden-2", run: "hidden", watch, program: saved, flags });
-    expect((await second.exited).code, said(second)).toBe(0);
-    expect((await staged.completeOf("hidden"))[0]).toMatchObject({ step: 10, isNewest: true });
-  });
-
   test("the best checkpoint that the Trainer's state names comes back beside the newest", async () => {
     const folder = staged.folderOf("best-1");
     const state = (step: number) =>

@@ -51,10 +51,11 @@ export const root = {
       test: "worker/capture/keep-capturing.test.ts > beside a checkpoint for their number are told by the limit",
     },
     {
-      situation: "Checkpoints are saved into a hidden folder below the watched one (`.checkpoints/step_10`).",
+      situation:
+        "Checkpoints are saved into a hidden folder below the watched one (`.checkpoints/step_10`), or behind a link to a folder (`ckpts -> /data/ckpts`).",
       outcome:
         "They are named, with --watch for that folder, on the node and at the hub; --require-safe ends with 9. Watched itself, the folder is kept.",
-      test: "e2e/process/same-place.test.ts > checkpoints in a hidden folder are told with the way to keep them, and kept where that folder is watched",
+      test: "e2e/process/folders-apart.test.ts > checkpoints %s are told with the way to keep them, and kept where that folder is watched",
     },
     {
       situation: "A watched folder has thousands of folders of other data below it.",

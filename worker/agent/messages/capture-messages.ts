@@ -6,7 +6,7 @@ import type { RunBacklog } from "#protocol/wire/reports.ts";
 import type { Capture } from "../../capture/capture.ts";
 import type { Candidate } from "../../capture/detection/find.ts";
 import { join } from "node:path";
-import { hiddenFolderOf, untakenWords, type Untaken } from "../../capture/detection/untaken.ts";
+import { apartOf, untakenWords, type Untaken } from "../../capture/detection/untaken.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
 import type { SmallDisk } from "../../host/judge-state-disk.ts";
 import { endSentence, lastWords, type LastOfRun } from "../end-sentences.ts";
@@ -47,15 +47,18 @@ const captureFacts = (capture: Capture) => ({
   bytes: capture.sizeBytes,
 });
 
-const placeWords = (untaken: Untaken): string =>
-  hiddenFolderOf(untaken) === null ? "in no checkpoint format" : "in a hidden folder, which is not looked into";
+function placeWords(untaken: Untaken): string {
+  const apart = apartOf(untaken);
+  if (apart === null) return "in no checkpoint format";
+  return `${apart.kind === "hidden" ? "in a hidden folder" : "behind a link to a folder"}, which is not looked into`;
+}
 
 /** Returns what a person can do about files that were not taken, as the begin of a sentence. */
 function nextWords(folder: string, untaken: Untaken): string {
-  const hidden = hiddenFolderOf(untaken);
-  return hidden === null
+  const apart = apartOf(untaken);
+  return apart === null
     ? "Where it is a checkpoint, name it with --pattern, or save it with `tidemark save`"
-    : `Where it is a checkpoint, watch that folder itself: --watch ${join(folder, hidden)}`;
+    : `Where it is a checkpoint, watch that folder itself: --watch ${join(folder, apart.folder)}`;
 }
 
 /** Prints what happens to captures and uploads. */

@@ -1,8 +1,8 @@
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findUntaken, hiddenFolderOf, notEnteredFault, untakenReason } from "./untaken.ts";
+import { findUntaken, apartOf, notEnteredFault, untakenReason } from "./untaken.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -24,11 +24,33 @@ test("what has the name of a checkpoint in a hidden folder is told with that fol
     files: 2,
     largest: [{ path: "runs/.checkpoints/step_10/model.safetensors" }, { path: "runs/.checkpoints/step_20.pt" }],
   });
-  expect(hiddenFolderOf(untaken)).toBe("runs/.checkpoints");
+  expect(apartOf(untaken)).toEqual({ kind: "hidden", folder: "runs/.checkpoints" });
   expect(untakenReason(untaken)).toContain("hidden");
   await write("runs/left.bin");
   await writeFile(join(folder, "runs/left.bin"), Buffer.alloc(9_000));
-  expect(hiddenFolderOf(await findUntaken(folder, []))).toBeNull();
+  expect(apartOf(await findUntaken(folder, []))).toBeNull();
+});
+
+test("checkpoints behind a link to a folder are told with that link, but not what training reads there", async () => {
+  const elsewhere = await mkdtemp(join(tmpdir(), "tidemark-elsewhere-"));
+  try {
+    await write("releases/0042/model.safetensors");
+    await symlink("releases", join(folder, "current"));
+    await symlink(elsewhere, join(folder, "data"));
+    for (const name of ["llama/model.safetensors", "train.npz", "sub/step_10/model.safetensors"]) {
+      await mkdir(dirname(join(elsewhere, name)), { recursive: true });
+      await writeFile(join(elsewhere, name), Buffer.alloc(4_096));
+    }
+    // It would lead in a circle.
+    await symlink(elsewhere, join(elsewhere, "again"));
+    const taken = { path: join(folder, "releases/0042"), name: "0042", kind: "folder" } as const;
+    const untaken = await findUntaken(folder, [taken]);
+    const apart = { kind: "link", folder: "data" };
+    expect(untaken).toMatchObject({ files: 1, largest: [{ path: "data/sub/step_10/model.safetensors", apart }] });
+    expect(untakenReason(untaken)).toContain("linked folder");
+  } finally {
+    await rm(elsewhere, { recursive: true, force: true });
+  }
 });
 
 test("what tools download, and what this worker keeps, is not told", async () => {

@@ -1,7 +1,7 @@
-import { readdir, stat } from "node:fs/promises";
+import { readdir, realpath, stat } from "node:fs/promises";
 import { basename, join, relative, sep } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
-import { contentEvidenceOf } from "#protocol/recognition/checkpoint-evidence.ts";
+import { contentEvidenceOf, nameEvidenceOf } from "#protocol/recognition/checkpoint-evidence.ts";
 import { mayLieBeside } from "#protocol/checkpoint/place.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { finalModelNames } from "./final-model.ts";
@@ -13,11 +13,17 @@ export interface Untaken {
   files: number;
   bytes: number;
   /** The largest ones, at most three, by their paths below the watched folder. */
-  largest: readonly { path: string; sizeBytes: number }[];
+  largest: readonly { path: string; sizeBytes: number; apart?: Apart }[];
   /** When the newest of them was written, epoch ms. */
   newestMs: number;
   /** First folder that was not looked into, because there are too many; null: all were. */
   notEntered: string | null;
+}
+
+/** A folder that is not looked into for checkpoints, by its path below the watched folder. */
+export interface Apart {
+  kind: "hidden" | "link";
+  folder: string;
 }
 
 const MOST_LEVELS = 32;
@@ -32,12 +38,30 @@ const LOCK = "worker.lock";
 /** Smaller files are settings, caches and markers. */
 const LEAST_BYTES = 1_024;
 
-/** Returns whether a file in a hidden folder, in which nobody looks for checkpoints, has the name of one. */
-const isSaved = (name: string): boolean =>
-  ["framework", "weights", "container"].includes(contentEvidenceOf([{ relative: name, sizeBytes: 1 }]));
+/**
+ * Returns whether a file in a folder in which nobody looks for checkpoints has the name of one. Links often lead to data and to
+ * models from which training starts, so a path behind one needs a number of a step too.
+ */
+function isSaved(path: string, { kind, folder }: Apart): boolean {
+  const content = contentEvidenceOf([{ relative: basename(path), sizeBytes: 1 }]);
+  if (!["framework", "weights", "container"].includes(content)) return false;
+  const segments = path.slice(folder.length + 1).split("/");
+  return kind === "hidden" || segments.some((segment) => nameEvidenceOf(segment) === "word");
+}
+
+/** Returns whether a link leads to a folder that neither lies in the watched one, where it is seen without the link, nor holds it. */
+async function leadsAway(link: string, watched: string): Promise<boolean> {
+  try {
+    const [target, root] = (await Promise.all([realpath(link), realpath(watched)])).map((path) => `${path}${sep}`);
+    if (target === undefined || root === undefined || target.startsWith(root) || root.startsWith(target)) return false;
+    return (await stat(link)).isDirectory();
+  } catch {
+    return false;
+  }
+}
 
 /**
- * Returns the files in a watched folder that belong to no candidate; in hidden folders only those with names of a checkpoint.
+ * Returns the files in a watched folder that belong to no candidate; in hidden and linked folders only those with names of a checkpoint.
  * `since`: only those written from then on, epoch ms. No faults: what cannot be read is left out.
  */
 export async function findUntaken(
@@ -53,37 +77,40 @@ export async function findUntaken(
       .flatMap((one) => (one.names ?? [basename(one.path)]).map((name) => join(folderOf(one), name))),
   );
   const below = (path: string): string => relative(folder, path).replaceAll(sep, "/");
-  const found: { path: string; sizeBytes: number; mtimeMs: number }[] = [];
+  const found: { path: string; sizeBytes: number; mtimeMs: number; apart: Apart | null }[] = [];
   const left = { folders: MOST_FOLDERS, files: MOST_LOOKED_AT };
   let notEntered: string | null = null;
-  const enter = async (at: string, level: number, isHidden: boolean): Promise<void> => {
+  const enter = async (at: string, level: number, apart: Apart | null): Promise<void> => {
     if (folders.has(at)) return;
     if (level > MOST_LEVELS || left.files < 0 || --left.folders < 0) {
       notEntered ??= below(at);
       return;
     }
     const entries = await readdir(at, { withFileTypes: true }).catch(() => []);
-    if (isHidden && entries.some(({ name }) => name === LOCK)) return;
+    if (apart !== null && entries.some(({ name }) => name === LOCK)) return;
     const final = new Set(finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name)));
     for (const entry of entries) {
       const path = join(at, entry.name);
-      const isOwnHidden = entry.name.startsWith(".");
-      if (isOwnHidden && (!entry.isDirectory() || TOOLS.test(entry.name))) continue;
-      if (entry.isDirectory()) await enter(path, level + 1, isHidden || isOwnHidden);
-      if (isHidden && !isSaved(entry.name)) continue;
+      const isHidden = entry.name.startsWith(".");
+      if (isHidden && (!entry.isDirectory() || TOOLS.test(entry.name))) continue;
+      if (entry.isDirectory())
+        await enter(path, level + 1, apart ?? (isHidden ? { kind: "hidden", folder: below(path) } : null));
+      else if (entry.isSymbolicLink() && apart === null && (await leadsAway(path, folder)))
+        await enter(path, level + 1, { kind: "link", folder: below(path) });
+      if (apart !== null && !isSaved(below(path), apart)) continue;
       if (!entry.isFile() || files.has(path) || mayLieBeside(entry.name)) continue;
       if (at === folder && final.has(entry.name)) continue;
       if (contentEvidenceOf([{ relative: entry.name, sizeBytes: 1 }]) === "text" || --left.files < 0) continue;
       const stats = await stat(path).catch(() => null);
       if (stats === null || stats.size < LEAST_BYTES || stats.mtimeMs < since) continue;
-      found.push({ path, sizeBytes: stats.size, mtimeMs: stats.mtimeMs });
+      found.push({ path, sizeBytes: stats.size, mtimeMs: stats.mtimeMs, apart });
     }
   };
-  await enter(folder, 0, false);
+  await enter(folder, 0, null);
   const largest = found
     .toSorted((a, b) => b.sizeBytes - a.sizeBytes)
     .slice(0, MOST_SHOWN)
-    .map(({ path, sizeBytes }) => ({ path: below(path), sizeBytes }));
+    .map(({ path, sizeBytes, apart }) => ({ path: below(path), sizeBytes, ...(apart !== null && { apart }) }));
   return {
     files: found.length,
     bytes: found.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0),
@@ -101,15 +128,15 @@ export function untakenWords({ files, bytes, largest }: Untaken): string {
   return files === 1 ? name : `${name} and ${formatCount(files - 1)} more (${formatBytes(bytes)} together)`;
 }
 
-/** Returns the outermost hidden folder in which the largest file lies; null: it lies in none. */
-export const hiddenFolderOf = ({ largest }: Pick<Untaken, "largest">): string | null =>
-  /^(?:[^/]+\/)*?\.[^/]+(?=\/)/.exec(largest[0]?.path ?? "")?.[0] ?? null;
+/** Returns the folder that is not looked into in which the largest file lies; null: it lies in none. */
+export const apartOf = ({ largest }: Pick<Untaken, "largest">): Apart | null => largest[0]?.apart ?? null;
 
 /** Returns why the largest file is not taken. */
-export const untakenReason = (untaken: Pick<Untaken, "largest">): string =>
-  hiddenFolderOf(untaken) === null ? "no checkpoint format and no checkpoint beside it" : HIDDEN;
-
-const HIDDEN = "a hidden folder is not looked into unless it is watched itself";
+export function untakenReason(untaken: Pick<Untaken, "largest">): string {
+  const apart = apartOf(untaken);
+  if (apart === null) return "no checkpoint format and no checkpoint beside it";
+  return `${apart.kind === "hidden" ? "a hidden folder" : "a linked folder"} is not looked into unless it is watched itself`;
+}
 
 /** Returns a Fault about the folders that were not looked into; null: all were. */
 export function notEnteredFault(folder: string, { notEntered }: Pick<Untaken, "notEntered">): Fault | null {

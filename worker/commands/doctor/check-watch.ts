@@ -12,7 +12,7 @@ import { lookAt, type Look } from "#worker/capture/detection/look.ts";
 import { readReadiness } from "#worker/capture/detection/readiness.ts";
 import { createRecogniser, inOrderOfEvidence } from "#worker/capture/detection/recognise.ts";
 import { findFinal, findLeft } from "#worker/capture/detection/look-over.ts";
-import { hiddenFolderOf, notEnteredFault, untakenReason, untakenWords } from "#worker/capture/detection/untaken.ts";
+import { apartOf, notEnteredFault, untakenReason, untakenWords } from "#worker/capture/detection/untaken.ts";
 import { createFinder } from "#worker/capture/detection/walk-watched.ts";
 import type { Watch } from "#worker/capture/watch.ts";
 import { nextPlace } from "#worker/capture/detection/writes-elsewhere.ts";
@@ -55,7 +55,7 @@ export async function checkWatch({
   const untaken = await findLeft({ folder, finder }, { final });
   if (untaken.files > 0)
     found.push(
-      hiddenFolderOf(untaken) === null
+      apartOf(untaken) === null
         ? doubtful(CHECK, { says: `leaves ${untakenWords(untaken)}: no checkpoint format`, fix: NAME_IT })
         : doubtful(CHECK, { says: `leaves ${untakenWords(untaken)}: ${untakenReason(untaken)}`, fix: WATCH_IT }),
     );
