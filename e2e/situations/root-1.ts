@@ -171,7 +171,7 @@ export const root = {
       situation: "Folders of a checkpoint have modes of their own: a private one (0700), one of a group (0770).",
       outcome:
         "They are restored with them, without write access for everybody; so are those of a checkpoint in pieces.",
-      test: "worker/restore/restore-attributes.test.ts > a restore gives folders their modes, also of chosen files and tensors, and over folders that may not be written",
+      test: "worker/restore/restore-attributes.test.ts > a restore %s gives folders their modes, also of chosen files and tensors, and over folders that may not be written",
     },
     {
       situation: "A folder of a checkpoint may not be written or entered by its own user (0555, 0111).",
