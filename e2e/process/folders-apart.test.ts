@@ -15,6 +15,7 @@ describe.each(IMPLEMENTATIONS)("with %s", (implementation) => {
   test.each([
     ["in a hidden folder", "hidden", ".checkpoints"],
     ["behind a link to a folder", "linked", "ckpts"],
+    ["in a folder below many others", "deep", "a/b/c/d/e/f/g"],
   ])("checkpoints %s are told with the way to keep them, and kept where that folder is watched", async (...about) => {
     const [place, name, below] = about;
     const folder = staged.folderOf(name);

@@ -52,7 +52,7 @@ export const root = {
     },
     {
       situation:
-        "Checkpoints are saved into a hidden folder below the watched one (`.checkpoints/step_10`), or behind a link to a folder (`ckpts -> /data/ckpts`).",
+        "Checkpoints are saved into a hidden folder below the watched one (`.checkpoints/step_10`), behind a link to a folder (`ckpts -> /data/ckpts`), or seven folders deep.",
       outcome:
         "They are named, with --watch for that folder, on the node and at the hub; --require-safe ends with 9. Watched itself, the folder is kept.",
       test: "e2e/process/folders-apart.test.ts > checkpoints %s are told with the way to keep them, and kept where that folder is watched",

@@ -50,7 +50,12 @@ const captureFacts = (capture: Capture) => ({
 function placeWords(untaken: Untaken): string {
   const apart = apartOf(untaken);
   if (apart === null) return "in no checkpoint format";
-  return `${apart.kind === "hidden" ? "in a hidden folder" : "behind a link to a folder"}, which is not looked into`;
+  const where = {
+    hidden: "in a hidden folder",
+    link: "behind a link to a folder",
+    deep: "in a folder below many others",
+  };
+  return `${where[apart.kind]}, which is not looked into`;
 }
 
 /** Returns what a person can do about files that were not taken, as the begin of a sentence. */

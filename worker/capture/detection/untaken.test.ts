@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { findUntaken, apartOf, notEnteredFault, untakenReason } from "./untaken.ts";
+import { findCandidates } from "./walk-watched.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -29,6 +30,17 @@ test("what has the name of a checkpoint in a hidden folder is told with that fol
   await write("runs/left.bin");
   await writeFile(join(folder, "runs/left.bin"), Buffer.alloc(9_000));
   expect(apartOf(await findUntaken(folder, []))).toBeNull();
+});
+
+test("what lies deeper than checkpoints are looked for is told with the folder to watch", async () => {
+  await write("a/b/c/d/e/f/g/h/step_10/model.safetensors", "a/b/c/d/e/f/left.bin");
+  const apart = { kind: "deep", folder: "a/b/c/d/e/f/g" };
+  expect((await findUntaken(folder, [])).largest).toMatchObject([{ apart }, { path: "a/b/c/d/e/f/left.bin" }]);
+  const found = await findCandidates(join(folder, "a/b/c/d/e/f/g"));
+  expect(found).toMatchObject([{ step: 10 }]);
+  // As deep as is looked into.
+  await write("a/b/c/d/e/f/step_20/model.safetensors");
+  expect(await findCandidates(folder)).toMatchObject([{ step: 20 }]);
 });
 
 test("checkpoints behind a link to a folder are told with that link, but not what training reads there", async () => {

@@ -7,6 +7,7 @@ import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { finalModelNames } from "./final-model.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf } from "./look.ts";
+import { MOST_LEVELS } from "./walk-watched.ts";
 
 /** Files in a watched folder that belong to no checkpoint, so that nothing keeps them safe. Text, pictures and logs do not count. */
 export interface Untaken {
@@ -22,11 +23,12 @@ export interface Untaken {
 
 /** A folder that is not looked into for checkpoints, by its path below the watched folder. */
 export interface Apart {
-  kind: "hidden" | "link";
+  kind: "hidden" | "link" | "deep";
   folder: string;
 }
 
-const MOST_LEVELS = 32;
+/** More levels than the search for checkpoints enters: what lies deeper is told. */
+const MOST_LEVELS_HERE = 32;
 const MOST_FOLDERS = 2_000;
 const MOST_LOOKED_AT = 20_000;
 const MOST_SHOWN = 3;
@@ -43,6 +45,7 @@ const LEAST_BYTES = 1_024;
  * models from which training starts, so a path behind one needs a number of a step too.
  */
 function isSaved(path: string, { kind, folder }: Apart): boolean {
+  if (kind === "deep") return true;
   const content = contentEvidenceOf([{ relative: basename(path), sizeBytes: 1 }]);
   if (!["framework", "weights", "container"].includes(content)) return false;
   const segments = path.slice(folder.length + 1).split("/");
@@ -80,9 +83,10 @@ export async function findUntaken(
   const found: { path: string; sizeBytes: number; mtimeMs: number; apart: Apart | null }[] = [];
   const left = { folders: MOST_FOLDERS, files: MOST_LOOKED_AT };
   let notEntered: string | null = null;
-  const enter = async (at: string, level: number, apart: Apart | null): Promise<void> => {
+  const enter = async (at: string, level: number, above: Apart | null): Promise<void> => {
     if (folders.has(at)) return;
-    if (level > MOST_LEVELS || left.files < 0 || --left.folders < 0) {
+    const apart = above ?? (level > MOST_LEVELS ? { kind: "deep" as const, folder: below(at) } : null);
+    if (level > MOST_LEVELS_HERE || left.files < 0 || --left.folders < 0) {
       notEntered ??= below(at);
       return;
     }
@@ -135,7 +139,8 @@ export const apartOf = ({ largest }: Pick<Untaken, "largest">): Apart | null => 
 export function untakenReason(untaken: Pick<Untaken, "largest">): string {
   const apart = apartOf(untaken);
   if (apart === null) return "no checkpoint format and no checkpoint beside it";
-  return `${apart.kind === "hidden" ? "a hidden folder" : "a linked folder"} is not looked into unless it is watched itself`;
+  const which = { hidden: "a hidden folder", link: "a linked folder", deep: "a folder below many others" }[apart.kind];
+  return `${which} is not looked into unless it is watched itself`;
 }
 
 /** Returns a Fault about the folders that were not looked into; null: all were. */

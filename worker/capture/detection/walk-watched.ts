@@ -28,7 +28,8 @@ export interface Finder {
   holds(path: string): boolean;
 }
 
-const MOST_LEVELS = 6;
+/** Levels of folders below the watched one that are entered. */
+export const MOST_LEVELS = 6;
 const MOST_FOLDERS = 2_000;
 const MOST_NAMES = 100_000;
 
