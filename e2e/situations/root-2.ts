@@ -63,5 +63,10 @@ export const root = {
         "The first one that was not looked into is named, and that the folder of the checkpoints should be watched itself.",
       test: "worker/capture/detection/untaken.test.ts > a folder that is too large to look through is named with the first one that was left out",
     },
+    {
+      situation: "A folder in the watched one may not be read by the worker's user (the program runs as another).",
+      outcome: "It is named on the node and at the hub, once; the others are looked into.",
+      test: "worker/capture/detection/untaken.test.ts > a folder that may not be read is named, and the others are looked into",
+    },
   ],
 } satisfies Root;

@@ -1,7 +1,8 @@
-import { mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { runAsOtherUser } from "#worker/testing/as-other-user.ts";
 import { findUntaken, apartOf, notEnteredFault, untakenReason } from "./untaken.ts";
 import { findCandidates } from "./walk-watched.ts";
 
@@ -86,7 +87,25 @@ test("a folder that is too large to look through is named with the first one tha
   const untaken = await findUntaken(folder, []);
   expect(untaken.notEntered).not.toBeNull();
   expect(notEnteredFault(folder, untaken)?.context).toMatchObject({
-    subject: join(folder, untaken.notEntered ?? ""),
+    subject: join(folder, untaken.notEntered?.path ?? ""),
     detail: expect.stringContaining("watch the folder of the checkpoints itself"),
   });
+});
+
+test("a folder that may not be read is named, and the others are looked into", async () => {
+  await write("sub/step_10/model.safetensors", "left.bin");
+  await chmod(join(folder, "sub"), 0);
+  await chmod(folder, 0o755);
+  const script = `
+    const { findUntaken, notEnteredFault } = await import(${JSON.stringify(import.meta.resolve("./untaken.ts"))});
+    const untaken = await findUntaken(${JSON.stringify(folder)}, []);
+    console.log(JSON.stringify([untaken, notEnteredFault(${JSON.stringify(folder)}, untaken).context]));`;
+  try {
+    expect(JSON.parse(runAsOtherUser(script))).toMatchObject([
+      { files: 1, notEntered: { path: "sub", why: "unreadable" } },
+      { subject: join(folder, "sub"), detail: expect.stringContaining("may not read this folder") },
+    ]);
+  } finally {
+    await chmod(join(folder, "sub"), 0o755);
+  }
 });

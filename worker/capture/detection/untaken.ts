@@ -5,6 +5,7 @@ import { contentEvidenceOf, nameEvidenceOf } from "#protocol/recognition/checkpo
 import { mayLieBeside } from "#protocol/checkpoint/place.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { finalModelNames } from "./final-model.ts";
+import { codeOf } from "#worker/base/disk-fault.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf } from "./look.ts";
 import { MOST_LEVELS } from "./walk-watched.ts";
@@ -17,8 +18,8 @@ export interface Untaken {
   largest: readonly { path: string; sizeBytes: number; apart?: Apart }[];
   /** When the newest of them was written, epoch ms. */
   newestMs: number;
-  /** First folder that was not looked into, because there are too many; null: all were. */
-  notEntered: string | null;
+  /** First folder that was not looked into: there are too many (`many`), or it may not be read. Null: all were. */
+  notEntered: { path: string; why: "many" | "unreadable" } | null;
 }
 
 /** A folder that is not looked into for checkpoints, by its path below the watched folder. */
@@ -82,15 +83,19 @@ export async function findUntaken(
   const below = (path: string): string => relative(folder, path).replaceAll(sep, "/");
   const found: { path: string; sizeBytes: number; mtimeMs: number; apart: Apart | null }[] = [];
   const left = { folders: MOST_FOLDERS, files: MOST_LOOKED_AT };
-  let notEntered: string | null = null;
+  let notEntered: Untaken["notEntered"] = null;
   const enter = async (at: string, level: number, above: Apart | null): Promise<void> => {
     if (folders.has(at)) return;
     const apart = above ?? (level > MOST_LEVELS ? { kind: "deep" as const, folder: below(at) } : null);
     if (level > MOST_LEVELS_HERE || left.files < 0 || --left.folders < 0) {
-      notEntered ??= below(at);
+      notEntered ??= { path: below(at), why: "many" };
       return;
     }
-    const entries = await readdir(at, { withFileTypes: true }).catch(() => []);
+    const entries = await readdir(at, { withFileTypes: true }).catch((error: unknown) => {
+      const isRefused = ["EACCES", "EPERM"].includes(codeOf(error) ?? "");
+      if (isRefused && apart === null) notEntered ??= { path: below(at), why: "unreadable" };
+      return [];
+    });
     if (apart !== null && entries.some(({ name }) => name === LOCK)) return;
     const final = new Set(finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name)));
     for (const entry of entries) {
@@ -146,7 +151,11 @@ export function untakenReason(untaken: Pick<Untaken, "largest">): string {
 /** Returns a Fault about the folders that were not looked into; null: all were. */
 export function notEnteredFault(folder: string, { notEntered }: Pick<Untaken, "notEntered">): Fault | null {
   if (notEntered === null) return null;
-  const subject = join(folder, notEntered);
-  const detail = `${folder} has too many folders and files, so this one and what follows are not looked into: watch the folder of the checkpoints itself`;
+  const { path, why } = notEntered;
+  const subject = join(folder, path);
+  const detail =
+    why === "many"
+      ? `${folder} has too many folders and files, so this one and what follows are not looked into: watch the folder of the checkpoints itself`
+      : "the user of this worker may not read this folder, so what lies in it is unknown and not kept";
   return new Fault("NO_CHECKPOINT", { op: "capture", subject, detail });
 }
