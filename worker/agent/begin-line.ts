@@ -20,7 +20,7 @@ const MOST_LINES = 16;
 
 /**
  * Opens a new epoch when a program writes a lower step than the run has reached: training began anew. Earlier checkpoints stay
- * in the bucket. A step also begins a line when its program was given a time of writing, which no step exceeds. Of a group of
+ * in the bucket. A step also begins a line when its program was given a time of writing, which no step exceeds. In a group of
  * nodes the first to write opens the epoch, and the others join it. Does nothing when the hub is too old or unreachable; the
  * checkpoint is then captured in the present epoch. Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
  */

@@ -26,7 +26,7 @@ export function endSentence(name: string, capture: Capture): string {
   }
 }
 
-/** What of a run is in the bucket and not safe. */
+/** Checkpoints of a run that are in the bucket and not safe. */
 export interface LastOfRun {
   /** The last captures of the run, where they may be incomplete. */
   doubtful: readonly DoubtfulPoint[];

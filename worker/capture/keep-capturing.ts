@@ -192,7 +192,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
-      // Of several watched folders the one that was written last counts.
+      // The watched folder that was written last counts.
       if (watch.root !== undefined && run.seen !== null && run.seen.at > look.newestMs) return;
       run.seen = { step: newest.step, at: Math.round(look.newestMs), source: newest.stepFrom ?? "name" };
       capturing.onSeen(watch.run, run.seen, newest);

@@ -269,7 +269,7 @@ function createWriter(books: Books, journal: { append(record: Line): Promise<voi
   };
 }
 
-/** What a worker left in its ledger. */
+/** Content of the ledger of a worker that has ended. */
 export interface LeftLedger {
   captures: readonly Capture[];
   /** Folders in which checkpoints were seen. */

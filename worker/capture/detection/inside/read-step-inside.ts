@@ -21,7 +21,7 @@ const COUNTERS = [
   "iter",
   "it",
   "epoch",
-  // Of a scheduler of learning rates, which counts steps under this name.
+  // A learning rate scheduler counts steps under this name.
   "last_epoch",
 ] as const;
 /** Dictionaries in which programs keep their counters beside the weights: MMEngine's `meta`, fairseq's `extra_state`. */
