@@ -10,7 +10,17 @@ import { expect, expectSound, openSignedIn, showAs, test } from "./story.ts";
 const WHY = "shards-00001-of-00002.safetensors, named by shards.safetensors.index.json, is missing";
 const INDEX = JSON.stringify({ weight_map: { w: "shards-00001-of-00002.safetensors" } });
 
-test("a doubtful checkpoint is told from a whole one on the pages of its run, its node, itself and the alerts", async ({
+/** Program that leaves half of a final model in its folder. */
+const halfFinal = (folder: string): string => {
+  const index = JSON.stringify({ weight_map: { a: "model-00001-of-00002.safetensors" } });
+  return `const fs = require("node:fs");
+    process.chdir(${JSON.stringify(folder)});
+    fs.writeFileSync("config.json", "{}");
+    fs.writeFileSync("model.safetensors.index.json", ${JSON.stringify(index)});
+    fs.writeFileSync("model-00002-of-00002.safetensors", Buffer.concat([Buffer.from([2, 0, 0, 0, 0, 0, 0, 0]), Buffer.from("{}")]));`;
+};
+
+test("a doubtful checkpoint or final model is told from a whole one on the pages of its run, its node, itself and the alerts", async ({
   page,
   stage,
 }) => {
@@ -33,6 +43,9 @@ test("a doubtful checkpoint is told from a whole one on the pages of its run, it
   await waitUntil("the whole one is safe", () => safe(1));
   write(20, { "shards.safetensors.index.json": INDEX });
   await waitUntil("the doubtful one is safe", () => safe(2));
+  const program = [process.execPath, "-e", halfFinal(stage.folderOf("gpu-2"))];
+  const tuning = await stage.startNode({ name: "gpu-2", run: "tuned", program, flags: ["--settle", "200ms"] });
+  await tuning.exited;
 
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/runs/llama`);
@@ -58,7 +71,11 @@ test("a doubtful checkpoint is told from a whole one on the pages of its run, it
   await page.goto(`${stage.hub.url}/nodes/gpu-1`);
   const runs = page.getByRole("table", { name: "Runs of this node" });
   await expect(runs.getByRole("cell", { name: /^step 10 step 20 is doubtful/ })).toBeVisible();
+  await expect(runs.getByText("the final model is doubtful")).toHaveCount(0);
   await expectSound(page, "a node with a doubtful checkpoint");
+  await page.goto(`${stage.hub.url}/nodes/gpu-2`);
+  await expect(runs.getByRole("cell", { name: /the final model is doubtful/ })).toBeVisible();
+  await expectSound(page, "a node with a doubtful final model");
 });
 
 test("a piece says on the pages of its run and its own which node's piece is missing, and becomes the whole when that is there", async ({

@@ -110,7 +110,12 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     chmodSync(join(path, "launch.sh"), 0o750);
     chmodSync(join(path, "secret.key"), 0o600);
     mkdirSync(join(path, "experts/none"), { recursive: true });
-    for (const name of readdirSync(path)) utimesSync(join(path, name), 1_700_000_000, 1_700_000_000);
+    mkdirSync(join(path, "locked/deep"), { recursive: true });
+    writeFileSync(join(path, "locked/deep/part.bin"), "p");
+    const folders = { "": 0o750, experts: 0o711, "experts/none": 0o770, locked: 0o500, "locked/deep": 0o555 };
+    for (const [name, mode] of Object.entries(folders)) chmodSync(join(path, name), mode);
+    for (const name of [...readdirSync(path), "locked/deep/part.bin"])
+      utimesSync(join(path, name), 1_700_000_000, 1_700_000_000);
     const first = await staged.startNode({ name: "modes", run: "modes" });
     await waitUntil("it is safe", async () => (await staged.completeOf("modes")).length === 1);
     await first.stop();
@@ -120,6 +125,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const modeOf = (name: string) => (statSync(join(restored, name)).mode & 0o777).toString(8);
     expect(["launch.sh", "secret.key", "model.safetensors"].map(modeOf)).toEqual(["750", "600", "644"]);
     expect(readdirSync(join(restored, "experts/none"))).toEqual([]);
+    expect(Object.keys(folders).map(modeOf)).toEqual(Object.values(folders).map((mode) => mode.toString(8)));
     expect(statSync(restored).mtimeMs).toBe(1_700_000_000_000);
     expect(readFileSync(join(restored, "secret.key"), "utf8")).toBe("k");
   });

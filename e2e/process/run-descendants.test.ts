@@ -117,23 +117,30 @@ describe("SIGTERM", () => {
     async (title, write) => {
       const name = `unmarked-${title.replaceAll(" ", "-")}`;
       const program = ["sh", "-c", write(saving(name), `${logOf(name)}.tee`)];
-      const worker = await stage.startNode({ name, run: name, flags: ["--grace", "60s"], program });
+      const about = { name, run: name, flags: ["--grace", "60s"], program };
+      // The single file has no native modules, and learns no exit status of what a dead shell started.
+      const worker = await stage.startNode({ ...about, entry: WORKER_SOURCES });
       await waitUntil("it trains", () => pidsIn(name).length === 1);
       await worker.stop("SIGTERM");
       expect(await newestSafe(name)).toBe(99);
     },
   );
 
-  test("leaves what was saved last in doubt where the training below a shell failed", async () => {
-    const program = ["sh", "-c", `${saving("unmarked-failed", 1)}; true`];
-    const about = { name: "unmarked-failed", run: "unmarked-failed", flags: ["--grace", "60s"], program };
-    // The single file has no native modules, and learns no exit status of what a dead shell started.
-    const worker = await stage.startNode({ ...about, entry: WORKER_SOURCES });
-    await waitUntil("it trains", () => pidsIn("unmarked-failed").length === 1);
-    await worker.stop("SIGTERM");
-    expect(said(worker)).toContain("It is doubtful");
-    expect(await newestSafe("unmarked-failed")).not.toBe(99);
-  });
+  test.each([
+    ["with native modules", { entry: WORKER_SOURCES }],
+    ["of the single file, which does not learn how it ended", {}],
+  ])(
+    "leaves what was saved last in doubt where the training below a shell failed, by a worker %s",
+    async (title, entry) => {
+      const name = `unmarked-failed-${title.length}`;
+      const program = ["sh", "-c", `${saving(name, 1)}; true`];
+      const worker = await stage.startNode({ name, run: name, flags: ["--grace", "60s"], program, ...entry });
+      await waitUntil("it trains", () => pidsIn(name).length === 1);
+      await worker.stop("SIGTERM");
+      expect(said(worker)).toContain("It is doubtful");
+      expect(await newestSafe(name)).not.toBe(99);
+    },
+  );
 
   test("reaches the training in the background of a shell whose trap does not pass it on, once, within the grace", async () => {
     const script = `trap 'echo trapped' TERM; ${saving("kept-back")} & P=$!; while kill -0 $P 2>/dev/null; do wait $P; done`;

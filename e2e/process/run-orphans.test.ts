@@ -75,6 +75,22 @@ test("a program that ignores TERM ends with its killed worker, and so do its chi
   await waitUntil("nothing of it is left", () => !told.pids().some(isAlive));
 });
 
+test("a program that is stopped (Ctrl-Z) when its worker is killed gets TERM, too", async () => {
+  const told = logOf("stopped");
+  const script = `const fs = require("fs"), [log] = process.argv.slice(1);
+    process.on("SIGTERM", () => { fs.appendFileSync(log, " TERM"); process.exit(0); });
+    fs.appendFileSync(log, String(process.pid));
+    setInterval(() => {}, 1000);`;
+  const program = [process.execPath, "-e", script, told.log];
+  const worker = await stage.startNode({ name: "stopped", run: "stopped", flags: ["--grace", "2s"], program });
+  await waitUntil("it runs", () => told.pids().length === 1);
+  const [pid = 0] = told.pids();
+  process.kill(pid, "SIGSTOP");
+  kill(worker, { withWatchdog: false });
+  await waitUntil("it has ended", () => !isAlive(pid));
+  expect(readFileSync(told.log, "utf8")).toContain("TERM");
+});
+
 test("where nobody was left to end it, the next start does before it starts another", async () => {
   const told = logOf("again");
   const node = { name: "again", run: "again", flags: ["--grace", "1s"] };

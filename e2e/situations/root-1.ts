@@ -168,6 +168,17 @@ export const root = {
       test: "worker/restore/placement/layout.test.ts > a replaced folder of another user that cannot be removed is kept aside, and the new one is in place",
     },
     {
+      situation: "Folders of a checkpoint have modes of their own: a private one (0700), one of a group (0770).",
+      outcome:
+        "They are restored with them, without write access for everybody; so are those of a checkpoint in pieces.",
+      test: "worker/restore/restore-attributes.test.ts > a restore gives folders their modes, also of chosen files and tensors, and over folders that may not be written",
+    },
+    {
+      situation: "A folder of a checkpoint may not be written or entered by its own user (0555, 0111).",
+      outcome: "It gets that mode last, when everything in it is in place.",
+      test: "worker/restore/placement/give-attributes.test.ts > a folder whose own user may not enter it or write to it gets that mode last",
+    },
+    {
       situation: "Settings beside a checkpoint have other modes than its files: a private config.yaml.",
       outcome: "They are restored with their own modes.",
       test: "worker/capture/detection/beside.test.ts > what lies beside a checkpoint has modes of its own, also a pointer that is written anew",

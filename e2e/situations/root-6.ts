@@ -35,14 +35,26 @@ export const root = {
       test: `${DESCENDANTS} > Ctrl-C at a terminal leaves no doubt about what the training below a shell saved last`,
     },
     {
-      situation: "The same where the training below the shell fails while it saves.",
+      situation:
+        "The same where the training below the shell fails while it saves, or where the worker has no native module (`tidemark.mjs`) and does not learn how it ended.",
       outcome: "What was saved last is kept as doubtful.",
-      test: `${DESCENDANTS} > leaves what was saved last in doubt where the training below a shell failed`,
+      test: `${DESCENDANTS} > leaves what was saved last in doubt where the training below a shell failed, by a worker %s`,
     },
     {
       situation: "A shell whose trap does not pass SIGTERM on to the training in its background.",
       outcome: "The training gets it after half of --grace, once, and what it saves last becomes safe.",
       test: `${DESCENDANTS} > reaches the training in the background of a shell whose trap does not pass it on, once, within the grace`,
+    },
+    {
+      situation:
+        "A shell whose trap passes SIGTERM on to the training in its background, which saves for more than half of --grace.",
+      outcome: "The training gets no second signal, which could interrupt its save; nor does one that got SIGINT.",
+      test: `worker/program/descendants.test.ts > a training that is told %s, gets no signal after its %s while it saves`,
+    },
+    {
+      situation: "A program is stopped (Ctrl-Z) when its worker is killed.",
+      outcome: "It is continued and gets TERM, and can save before it is killed.",
+      test: `e2e/process/run-orphans.test.ts > a program that is stopped (Ctrl-Z) when its worker is killed gets TERM, too`,
     },
     {
       situation: "A launcher has a handler and passes signals on itself.",

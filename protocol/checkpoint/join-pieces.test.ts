@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { manifest as manifestSchema, type Manifest } from "./checkpoint.ts";
+import { attributesOf, folderModesOf } from "./file-attributes.ts";
 import { forNode, joinPieces, whyNotJoined, type PieceManifest } from "./join-pieces.ts";
 import { attemptId, filePath } from "../base/names.ts";
 import { doubtOfPiece } from "./pieces.ts";
@@ -163,4 +164,24 @@ test("a folder that is empty with one node stays in the whole unless another has
     attempt: attemptOf(9),
   });
   expect(whole?.attributes?.emptyFolders).toEqual(["logs"]);
+});
+
+test("folders keep their modes in the whole and in what one node gets, that of the lowest rank where nodes differ", () => {
+  const recorded = (modes: Record<string, number>, empty: string[] = []) => {
+    const attributes = attributesOf([], empty, new Map(Object.entries(modes)));
+    return attributes === null ? {} : { attributes };
+  };
+  const zero = recorded({ "": 0o750, shared: 0o700, "shared/zero": 0o711, none: 0o770 }, ["none"]);
+  const one = recorded({ "": 0o755, shared: 0o755, "shared/one": 0o555 });
+  const pieces = [piece(0, { "shared/zero/a": "z" }, zero), piece(1, { "shared/one/b": "o" }, one)];
+  const whole = joinPieces(pieces, { id: "whole-checkpoint", attempt: attemptOf(9) });
+  if (whole === null) throw new Error("they were not joined");
+  const paths = ["", "shared", "shared/zero", "shared/one", "none"];
+  for (const each of [whole, forNode(whole, { rank: 1, of: 2 })]) {
+    const modeOf = folderModesOf(each.attributes ?? {});
+    expect(paths.map((path) => modeOf?.(path))).toEqual([0o750, 0o700, 0o711, 0o555, 0o770]);
+  }
+  // A piece of an older worker says nothing of folders, so others count.
+  const older = joinPieces([piece(0, { "shared/zero/a": "z" }), piece(1, { "shared/one/b": "o" }, one)], about);
+  expect(folderModesOf(older?.attributes ?? {})?.("shared")).toBe(0o755);
 });

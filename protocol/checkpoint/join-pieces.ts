@@ -1,5 +1,5 @@
 import type { JoinedPiece, Manifest, ManifestFile } from "./checkpoint.ts";
-import { attributesOf, modesOf } from "./file-attributes.ts";
+import { attributesOf, folderModesOf, modesOf, type FolderModes } from "./file-attributes.ts";
 import type { AttemptId } from "../base/names.ts";
 import { findCollision } from "../base/names.ts";
 import { doubtOfPiece } from "./pieces.ts";
@@ -95,6 +95,7 @@ interface Union {
   files: ManifestFile[];
   modes: (number | undefined)[];
   emptyFolders: Set<string>;
+  folderModes: Map<string, number>;
   pieces: JoinedPiece[];
 }
 
@@ -104,7 +105,7 @@ interface Union {
  */
 function unite(pieces: readonly PieceManifest[]): Union {
   const at = new Map<string, ManifestFile>();
-  const union: Union = { files: [], modes: [], emptyFolders: new Set(), pieces: [] };
+  const union: Union = { files: [], modes: [], emptyFolders: new Set(), folderModes: new Map(), pieces: [] };
   for (const one of pieces.toSorted((a, b) => a.piece.rank - b.piece.rank)) {
     const modeOf = one.attributes === undefined ? () => undefined : modesOf(one.attributes);
     const own: ManifestFile[] = [];
@@ -117,6 +118,7 @@ function unite(pieces: readonly PieceManifest[]): Union {
       } else if (!sameContent(known, file)) own.push(file);
     }
     for (const folder of one.attributes?.emptyFolders ?? []) union.emptyFolders.add(folder);
+    for (const [path, mode] of folderModesIn(one)) if (!union.folderModes.has(path)) union.folderModes.set(path, mode);
     const { id: checkpointId, attempt, node } = one;
     union.pieces.push({ rank: one.piece.rank, node, checkpointId, attempt, ...(own.length > 0 && { own }) });
   }
@@ -130,6 +132,15 @@ function withFoldersAbove(path: string): string[] {
   return found;
 }
 
+/** Returns the modes of all folders of a manifest, as far as they are known. */
+function folderModesIn({ files, attributes }: Pick<Manifest, "files" | "attributes">): FolderModes {
+  const modeOf = attributes === undefined ? null : folderModesOf(attributes);
+  if (modeOf === null) return new Map();
+  const paths = [...files.map(({ path }) => path), ...(attributes?.emptyFolders ?? []).map((path) => `${path}/`)];
+  const folders = new Set(["", ...paths.flatMap((path) => withFoldersAbove(path).slice(1))]);
+  return new Map([...folders].map((path) => [path, modeOf(path)]));
+}
+
 /** Returns the manifest of the whole checkpoint; null when files of several nodes cannot coexist in one folder. */
 export function joinPieces(
   pieces: readonly PieceManifest[],
@@ -138,12 +149,13 @@ export function joinPieces(
   const ordered = pieces.toSorted((a, b) => a.piece.rank - b.piece.rank);
   const [first] = ordered;
   if (first === undefined) return null;
-  const { files, modes, emptyFolders, pieces: joinedPieces } = unite(ordered);
+  const { files, modes, emptyFolders, folderModes, pieces: joinedPieces } = unite(ordered);
   if (findCollision(files.map(({ path }) => path)) !== null) return null;
   const taken = new Set(files.flatMap(({ path }) => withFoldersAbove(path)));
   const attributes = attributesOf(
     modes,
     [...emptyFolders].filter((folder) => !taken.has(folder)),
+    folderModes,
   );
   const { piece, doubt: _, attributes: __, ...rest } = first;
   return {
@@ -175,7 +187,10 @@ export function forNode(whole: Manifest, member: { rank: number; of: number } | 
   const { attributes, ...rest } = whole;
   const modeOf = attributes === undefined ? null : modesOf(attributes);
   const modes = whole.files.flatMap(({ path }, index) => (wanted.has(path) ? [modeOf?.(index)] : []));
-  const kept = attributes === undefined ? null : attributesOf(modes, attributes.emptyFolders);
+  const kept =
+    attributes === undefined
+      ? null
+      : attributesOf(modes, attributes.emptyFolders, folderModesIn({ files, attributes }));
   return {
     ...rest,
     ...(kept !== null && { attributes: kept }),

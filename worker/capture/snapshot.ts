@@ -107,6 +107,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
     const attributes = attributesOf(
       looked.map(({ mode }) => mode),
       look.emptyFolders,
+      look.folderModes,
     );
     const { framework, metrics } = await describeCheckpoint(look.files);
     const after = await lookAt(candidate);

@@ -1,4 +1,5 @@
 import { readFileSync, readdirSync, readlinkSync } from "node:fs";
+import { constants } from "node:os";
 import { basename } from "node:path";
 import { codeOf } from "../base/disk-fault.ts";
 
@@ -15,15 +16,22 @@ export interface ProcessEntry {
 /** Indexes of fields in `/proc/PID/stat`, counted from 0 after the command. */
 const STAT = { state: 0, parent: 1, session: 3, startedAt: 19 };
 
+/** Returns the fields of `/proc/PID/stat` after the command, which in its parentheses may itself contain spaces and parentheses. */
+function readStat(pid: number): string[] {
+  const text = readText(`/proc/${pid}/stat`);
+  return text.slice(text.lastIndexOf(")") + 2).split(" ");
+}
+
 /** Returns what `/proc/PID/stat` says of a process that has not ended; null otherwise. */
 export function readProcess(pid: number): ProcessEntry | null {
-  const text = readText(`/proc/${pid}/stat`);
-  // The command in parentheses may itself contain spaces and parentheses.
-  const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
+  const fields = readStat(pid);
   const [state, startedAt] = [fields[STAT.state] ?? "", fields[STAT.startedAt]];
   if (startedAt === undefined || state === "Z" || state === "X") return null;
   return { pid, parent: Number(fields[STAT.parent]), session: Number(fields[STAT.session]), startedAt };
 }
+
+/** Tells whether a process is stopped, as by SIGSTOP. */
+export const isStopped = (pid: number): boolean => readStat(pid)[STAT.state] === "T";
 
 /** Lists the processes that have not ended. */
 export function listProcesses(): ProcessEntry[] {
@@ -76,12 +84,24 @@ export interface SignalMasks {
 
 /** Returns how a process treats signals; null where /proc does not tell. */
 export function readSignalMasks(pid: number): SignalMasks | null {
-  const text = readText(`/proc/${pid}/status`);
-  const [caught, blocked, ignored] = ["SigCgt", "SigBlk", "SigIgn"].map(
-    (field) => new RegExp(`^${field}:\\s*([0-9a-f]+)`, "m").exec(text)?.[1],
-  );
+  const [caught, blocked, ignored] = readMasks(pid, ["SigCgt", "SigBlk", "SigIgn"]);
   if (caught === undefined || blocked === undefined || ignored === undefined) return null;
-  return { caught: BigInt(`0x${caught}`) | BigInt(`0x${blocked}`), ignored: BigInt(`0x${ignored}`) };
+  return { caught: caught | blocked, ignored };
+}
+
+/** Returns the bit of a signal in a mask. */
+export const bitOf = (signal: NodeJS.Signals): bigint => 1n << BigInt(constants.signals[signal] - 1);
+
+/** Tells whether a signal waits to be delivered to a process as a whole. */
+export const isSignalPending = (pid: number, signal: NodeJS.Signals): boolean =>
+  ((readMasks(pid, ["ShdPnd"])[0] ?? 0n) & bitOf(signal)) !== 0n;
+
+function readMasks(pid: number, fields: readonly string[]): (bigint | undefined)[] {
+  const text = readText(`/proc/${pid}/status`);
+  return fields.map((field) => {
+    const mask = new RegExp(`^${field}:\\s*([0-9a-f]+)`, "m").exec(text)?.[1];
+    return mask === undefined ? undefined : BigInt(`0x${mask}`);
+  });
 }
 
 /** Returns the name of the pipe behind a file descriptor, the same for both ends of the pipe; null where it is no pipe. */

@@ -1,5 +1,11 @@
-import { constants } from "node:os";
-import { readName, readPipeOf, readProgramName, readSignalMasks, type ProcessEntry } from "../host/list-processes.ts";
+import {
+  bitOf,
+  readName,
+  readPipeOf,
+  readProgramName,
+  readSignalMasks,
+  type ProcessEntry,
+} from "../host/list-processes.ts";
 
 /**
  * Chooses the processes of a program that get a signal from the worker. A launcher with a handler passes the signal on, and
@@ -25,8 +31,6 @@ export const isShell = ({ name }: Pick<Tellable, "name">): boolean => SHELLS.has
 
 /** Signals that programs use by agreement. A process that would die of one is skipped; its children get the signal. */
 const FOR_HANDLERS = new Set<NodeJS.Signals>(["SIGUSR1", "SIGUSR2"]);
-
-const bitOf = (signal: NodeJS.Signals): bigint => 1n << BigInt(constants.signals[signal] - 1);
 
 /** Returns the name of a process's program; that of the shell for a script, which /proc names by its own file. */
 function nameOf(pid: number): string {

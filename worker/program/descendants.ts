@@ -3,6 +3,7 @@ import { systemClock } from "../base/clock.ts";
 import { readCommandLine, readProcess, signalProcess, type ProcessEntry } from "../host/list-processes.ts";
 import { chooseHeldBack, chooseTold, isReader, lookAtProcess, type Tellable } from "./choose-told.ts";
 import { choosePrograms, seeProcesses, type LeftProcess } from "./find-orphans.ts";
+import { noticePassedOn } from "./notice-passed-on.ts";
 import type { ProgramRecord } from "./program-record.ts";
 import type { ProgramEnd } from "./program.ts";
 import { createStopRecord } from "./stop-record.ts";
@@ -45,6 +46,12 @@ const nameLeft = (all: readonly ProcessEntry[]): LeftProcess[] =>
   // By the command line, because some runtimes rename their first thread, whose name /proc shows.
   all.map(({ pid }) => ({ pid, name: basename(readCommandLine(pid)[0] ?? "") })).filter(({ name }) => name !== "");
 
+/** Returns the processes whose parent is none of them. */
+function withoutParent(all: readonly ProcessEntry[]): ProcessEntry[] {
+  const here = new Set(all.map(({ pid }) => pid));
+  return all.filter(({ parent }) => !here.has(parent));
+}
+
 /** `patienceMs`: time that a stop has. */
 export function descendantsOf(
   record: Pick<ProgramRecord, "id" | "process">,
@@ -61,16 +68,12 @@ export function descendantsOf(
     });
   };
   const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
-  /** Processes that were sent TERM. */
+  /** Processes that got TERM, from the worker or from their shell, or that have a handler for the INT that they got. */
   const asked = new Set<string>();
   /** Processes that were sent TERM or INT by `tell`. */
   const toldToStop = new Set<string>();
   const stop = createStopRecord();
   let isLeftToLauncher = false;
-  const send = (one: ProcessEntry, signal: NodeJS.Signals) => {
-    if (signal === "SIGTERM") asked.add(keyOf(one));
-    signalProcess(one, signal);
-  };
   /**
    * Continues what was stopped (Ctrl-Z, SIGSTOP): until then a process takes no signal that asks it to end. All get the signal,
    * as from systemd, because /proc shows a process as running until it has acted on its SIGSTOP; CONT takes that back too.
@@ -78,15 +81,19 @@ export function descendantsOf(
   const goOn = (all: readonly ProcessEntry[]) => {
     for (const one of all) signalProcess(one, "SIGCONT");
   };
+  /** Notes processes whose save a further signal would interrupt. */
+  const noteAsked = (told: readonly Tellable[], all: readonly Tellable[], signal: NodeJS.Signals) => {
+    stop.told(told, all, signal);
+    for (const one of told) if (signal === "SIGTERM" || one.catches) asked.add(keyOf(one));
+  };
   const sendOnce = (chosen: readonly Tellable[], all: readonly Tellable[]) => {
     const told = chosen.filter((one) => !asked.has(keyOf(one)));
-    stop.told(told, all, "SIGTERM");
-    for (const one of told) send(one, "SIGTERM");
+    noteAsked(told, all, "SIGTERM");
+    for (const one of told) signalProcess(one, "SIGTERM");
   };
   const askRest = (all: readonly ProcessEntry[]) => {
     const seen = all.map((one) => lookAtProcess(one, "SIGTERM"));
-    const here = new Set(all.map(({ pid }) => pid));
-    const roots = all.filter(({ parent }) => !here.has(parent)).map(({ pid }) => pid);
+    const roots = withoutParent(all).map(({ pid }) => pid);
     const told = chooseTold(seen, { roots, signal: "SIGTERM" });
     // A reader of another process's output gets no signal while its writer runs.
     sendOnce(
@@ -105,8 +112,7 @@ export function descendantsOf(
       if (leader === null) return;
       const all = find();
       const isThere = readProcess(leader.pid)?.startedAt === leader.startedAt;
-      const here = new Set(all.map(({ pid }) => pid));
-      const roots = isThere ? [leader.pid] : all.filter(({ parent }) => !here.has(parent)).map(({ pid }) => pid);
+      const roots = isThere ? [leader.pid] : withoutParent(all).map(({ pid }) => pid);
       const seen = all.map((one) => lookAtProcess(one, signal));
       if (signal === "SIGTERM")
         isLeftToLauncher = isThere && seen.some(({ pid, catches }) => pid === leader.pid && catches);
@@ -114,12 +120,17 @@ export function descendantsOf(
       if (signal === "SIGTERM" || signal === "SIGINT") {
         // The reaper keeps a listener once, however often it is given.
         reaper.onEnded(stop.ended);
-        stop.told(told, seen, signal);
+        noteAsked(told, seen, signal);
         for (const one of told) toldToStop.add(keyOf(one));
         setTimeout(askHeldBack, graceMs / 2).unref();
       }
-      for (const one of told) send(one, signal);
-      if (ASKS_TO_END.has(signal)) goOn(all);
+      const held = signal === "SIGTERM" ? chooseHeldBack(seen, { told: (one) => told.includes(one), signal }) : [];
+      const sendAll = () => {
+        for (const one of told) signalProcess(one, signal);
+        if (ASKS_TO_END.has(signal)) goOn(all.filter(({ pid }) => held.every((other) => other.pid !== pid)));
+      };
+      if (held.length === 0) sendAll();
+      else void noticePassedOn({ held, signal, tell: sendAll, onPassedOn: (one) => noteAsked([one], seen, signal) });
     },
     hasEndedInOrder: (end) => stop.isOrderly({ pid: record.process?.pid ?? 0, end }),
     kill: () => {
@@ -136,6 +147,7 @@ export function descendantsOf(
       for (let all = find(); all.length > 0; all = find()) {
         if (signal.aborted) return false;
         const now = systemClock.now();
+        for (const { pid } of withoutParent(all)) stop.orphaned(pid);
         if (isStopping()) {
           // A launcher that handles TERM passes it on and waits for its children. After half the time they get TERM directly.
           if (!isLeftToLauncher || now - endedAt >= patienceMs / 2) askRest(all);
@@ -143,7 +155,10 @@ export function descendantsOf(
           toldAt = now;
           onLeft(nameLeft(all), policy === "end");
           if (policy !== "end") return false;
-          for (const one of all) send(one, "SIGTERM");
+          for (const one of all) {
+            asked.add(keyOf(one));
+            signalProcess(one, "SIGTERM");
+          }
           goOn(all);
         } else if (toldAt !== null && now - toldAt >= patienceMs) for (const one of all) signalProcess(one, "SIGKILL");
         await systemClock.sleep(LOOK_MS, signal).catch(() => undefined);

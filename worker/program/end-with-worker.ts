@@ -46,6 +46,7 @@ members() {
 }
 members || exit 0
 kill -TERM $seen 2>/dev/null
+kill -CONT $seen 2>/dev/null
 while [ "$patience" -gt 0 ]; do
   sleep 1 || break
   patience=$((patience - 1))

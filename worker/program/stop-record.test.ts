@@ -15,6 +15,7 @@ const one = (pid: number, about: Partial<Tellable> = {}): Tellable => ({
   ...about,
 });
 const SHELL = one(10, { name: "sh", catches: false });
+const TRAPPING = one(10, { name: "sh" });
 const BY_TERM = { code: null, signal: "SIGTERM" } as const;
 
 /** Records a stop of these processes below a shell, and tells whether it was orderly. */
@@ -24,22 +25,35 @@ function judge(
     signal = "SIGTERM",
     statuses = {},
     isKilled = false,
+    shell = SHELL,
+    orphans = [],
   }: {
     signal?: NodeJS.Signals;
     statuses?: Readonly<Record<number, number>>;
     isKilled?: boolean;
+    shell?: Tellable;
+    orphans?: readonly number[];
   } = {},
 ): boolean {
   const record = createStopRecord();
-  record.told([SHELL, ...all], [SHELL, ...all], signal);
+  record.told([shell, ...all], [shell, ...all], signal);
+  for (const pid of orphans) record.orphaned(pid);
   for (const [pid, status] of Object.entries(statuses)) record.ended({ pid: Number(pid), status });
   if (isKilled) record.killed();
   return record.isOrderly({ pid: SHELL.pid, end: BY_TERM });
 }
 
-test("is orderly where what trains below the shell had a handler, and ended with 0 or with nobody knows what", () => {
-  expect(judge([one(11)], { statuses: { 11: 0 } })).toBe(true);
-  expect(judge([one(11)])).toBe(true);
+const below = (about: Partial<Tellable> = {}) => one(11, { parent: SHELL.pid, ...about });
+
+test("is orderly where what trains below the shell had a handler, and ended with 0, or the shell was there to see its end", () => {
+  expect(judge([below()], { statuses: { 11: 0 } })).toBe(true);
+  expect(judge([below()], { shell: TRAPPING })).toBe(true);
+});
+
+test("is not where nobody saw how a training ended that outlived its shell", () => {
+  expect(judge([below()])).toBe(false);
+  expect(judge([below()], { shell: TRAPPING, orphans: [11] })).toBe(false);
+  expect(judge([below()], { shell: TRAPPING, orphans: [11], statuses: { 11: 0 } })).toBe(true);
 });
 
 test("is not where one had no handler, failed, or was killed, nor where only the shell is known", () => {
@@ -51,7 +65,7 @@ test("is not where one had no handler, failed, or was killed, nor where only the
 
 test("does not depend on a reader of the training's output", () => {
   const tee = one(12, { name: "tee", catches: false, reads: "pipe:[7]" });
-  expect(judge([one(11, { writes: ["pipe:[7]"] }), tee])).toBe(true);
+  expect(judge([below({ writes: ["pipe:[7]"] }), tee], { statuses: { 11: 0 } })).toBe(true);
 });
 
 test("after SIGINT a handler says nothing, and the status of the training has to be known", () => {

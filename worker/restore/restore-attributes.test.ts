@@ -89,6 +89,35 @@ test("a restore gives modes, dates and owner, also to the folders that it makes 
   expect(await readdir(join(folder, "journals"))).toEqual([]);
 });
 
+test("a restore gives folders their modes, also of chosen files and tensors, and over folders that may not be written", async () => {
+  const folders = new Map(Object.entries({ "": 0o750, deep: 0o511, small: 0o700, none: 0o775, "none/deeper": 0o555 }));
+  const attributes = attributesOf([0o444, 0o644, 0o755, 0o600], ["none/deeper"], folders);
+  const given = manifestSchema.parse({ ...manifest, attributes });
+  const job = (change: Partial<RestoreJob["command"]>): RestoreJob => {
+    const made = restoreJobOf(given, { folder, target, given });
+    return { ...made, command: { ...made.command, ...change }, replaced: { isStored: async () => true } };
+  };
+  const modes = (at: string) =>
+    attributesBelow(join(folder, at)).then((found) =>
+      Object.fromEntries(Object.entries(found).map(([name, [mode]]) => [name, mode])),
+    );
+  const wanted = { "": "750", "/deep": "511", "/small": "700", "/none": "775", "/none/deeper": "555" };
+  const all = Object.fromEntries(Object.entries(wanted).map(([name, mode]) => [`deep/checkpoint-500${name}`, mode]));
+  await restore(store.engine(), job({}));
+  expect(await modes("out")).toMatchObject(all);
+  await restore(store.engine(), job({}));
+  expect(await modes("out")).toMatchObject(all);
+  const some = { "deep/checkpoint-500": "750", "deep/checkpoint-500/deep": "511" };
+  for (const [root, choice] of Object.entries({
+    files: { files: given.files.slice(0, 1).map(({ path }) => path) },
+    tensors: { tensors: ["a"] },
+  })) {
+    const targetPath = join(folder, root, "deep", "checkpoint-500");
+    await restore(store.engine(), job({ targetPath, ...choice }));
+    expect(await modes(root)).toMatchObject(some);
+  }
+});
+
 test("a restore that was stopped in the middle and one that was stopped before the rename end with the same", async () => {
   const stop = new AbortController();
   const stopped = jobOf({ signal: stop.signal, onStart: stopOnceSure(stop, MIB / 2) });

@@ -8,7 +8,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { forNode } from "#protocol/checkpoint/join-pieces.ts";
 import { mayBePickle } from "#protocol/recognition/pickle-files.ts";
 import { fileKeyOf } from "#storage/encryption/checkpoint-key.ts";
-import { dateOf, giveDatesAndOwner, giveModes } from "./placement/give-attributes.ts";
+import { dateOf, giveDatesAndOwner, giveModes, lockFolders } from "./placement/give-attributes.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { isThere } from "../base/disk/is-there.ts";
 import { diskFault } from "../base/disk-fault.ts";
@@ -145,13 +145,15 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Progress
       onRefused,
     });
     if (beside !== null) await splitBeside(places, beside, onRefused);
-    await giveDatesAndOwner(staging, { dateMs: dateOf(whole), onRefused });
+    const attributes = isAdopted(whole) || layout.kind === "files" ? undefined : whole.attributes;
+    await giveDatesAndOwner(staging, { dateMs: dateOf(whole), attributes, onRefused });
     const fingerprint = await job.beforePlaced(staging, target, layout);
     const { transferId } = command;
     if (layout.kind === "folder") await putInPlace(places, job.replaced);
     else await putFilesInPlace(places, { names: layout.names, transferId }, job.replaced);
     if (fingerprint !== undefined)
       await job.afterPlaced?.(target, layout, { checkpointId: command.checkpointId, fingerprint });
+    await lockFolders(target, { attributes, onRefused });
     if (beside !== null) await putBeside(places, beside, { transferId, replaced: job.replaced, folders });
     await folders.setDates(dateOf(whole));
   } catch (error) {

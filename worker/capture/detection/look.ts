@@ -30,6 +30,8 @@ export interface Look {
   special: SpecialFile[];
   /** Folders with nothing in them, relative. */
   emptyFolders: string[];
+  /** Permission bits of its folders by their relative paths, with the empty path for its own; none of files without a folder. */
+  folderModes: Map<string, number>;
   /** Whether it lies on a disk of another machine, whose clock sets its times. */
   isRemote: boolean;
   /** Whether a file on its disk may look unchanged a moment after a write (see `file-times`). */
@@ -82,6 +84,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
   const leftOut: LeftOut[] = [];
   const special: SpecialFile[] = [];
   const emptyFolders: string[] = [];
+  const folderModes = new Map<string, number>();
   const wanted = candidate.names === undefined ? null : new Set(candidate.names);
   const root = folderOf(candidate);
   const { links } = candidate;
@@ -110,8 +113,10 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
         continue;
       }
       if (links !== undefined && entry.isSymbolicLink()) await assertFollowed(path, links, uid);
-      if (is === "folder") await enter(below);
-      else if (is === "file") files.push({ relative: below, path, ...steadily(seen, path), mode });
+      if (is === "folder") {
+        if (candidate.kind === "folder") folderModes.set(below, mode);
+        await enter(below);
+      } else if (is === "file") files.push({ relative: below, path, ...steadily(seen, path), mode });
       else special.push({ relative: below, is });
     }
   };
@@ -119,6 +124,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     if (links !== undefined && candidate.kind === "folder" && (await lstat(root)).isSymbolicLink())
       await assertFollowed(root, links, (await stat(root)).uid);
     if (candidate.kind !== "file") {
+      if (candidate.kind === "folder") folderModes.set("", factsOf(await stat(root, { bigint: true })).mode);
       await enter("");
     } else {
       const seen = factsOf(await stat(candidate.path, { bigint: true }));
@@ -148,6 +154,7 @@ export async function lookAt(candidate: Pick<Candidate, "path" | "kind" | "names
     leftOut,
     special,
     emptyFolders,
+    folderModes,
     isRemote: files.some(({ identity, path }) => fileTimes.isRemote(identity.dev, path)),
     wobbles: files.some(({ identity }) => fileTimes.wobbles(identity)),
     temporary,

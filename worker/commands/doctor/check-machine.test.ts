@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { checkLock, checkOpenFiles, judgeRoom } from "./check-machine.ts";
+import { checkLock, checkOpenFiles, judgeNative, judgeRoom } from "./check-machine.ts";
 
 let dir: string;
 beforeEach(async () => {
@@ -40,4 +40,9 @@ test("a free lock, a held one and one left behind by a killed worker are told ap
   expect((await checkLock(dir)).says).toContain(`process ${process.pid}`);
   await writeFile(join(dir, "worker.lock"), "999999999 1");
   expect((await checkLock(dir)).says).toContain("left its lock behind");
+});
+
+test("a worker without its native module says what it does not learn, and which one has it", () => {
+  expect(judgeNative(false)).toMatchObject({ outcome: "ok", says: expect.stringContaining("kept as doubtful") });
+  expect(judgeNative(true).says).not.toContain("doubtful");
 });

@@ -95,3 +95,13 @@ export async function checkOpenFiles(limitsFile = "/proc/self/limits"): Promise<
     fix: `Raise the limit to ${ENOUGH_FILES} or more: ulimit -n 4096, for a container --ulimit nofile=4096:4096.`,
   });
 }
+
+/** Whether the worker learns how processes ended that outlived the shell that started them. */
+export function judgeNative(isThere: boolean): Finding {
+  const check = "native module";
+  if (isThere) return fine(check, "Koffi is loaded: the worker learns how a training ended that outlived its shell");
+  return fine(
+    check,
+    "without Koffi the worker does not learn how a training ended that outlived its shell, so what it saved last in a layout that does not mark its end is kept as doubtful; the executable `tidemark` has Koffi",
+  );
+}

@@ -8,9 +8,10 @@ import { openKeys } from "#worker/keys/open-keys.ts";
 import { readAccess } from "#worker/store-session/store-session.ts";
 import { readWatches } from "#worker/capture/watch.ts";
 import { EXIT, onePlace, type StorePlace, type Verb } from "#worker/command-line/verb.ts";
+import { KOFFI, loadNative } from "#worker/base/load-native.ts";
 import { checkClock } from "./check-clock.ts";
 import { checkHub } from "./check-hub.ts";
-import { checkDisks, checkLock, checkOpenFiles, checkState } from "./check-machine.ts";
+import { checkDisks, checkLock, checkOpenFiles, checkState, judgeNative } from "./check-machine.ts";
 import { checkPermissions } from "./check-permissions.ts";
 import { checkWatch } from "./check-watch.ts";
 import { checkWay } from "./check-way.ts";
@@ -33,7 +34,7 @@ export async function examine(verb: Verb): Promise<number> {
   const { folder, findings } = await checkState(config.text("state"), home);
   tell(findings);
   if (folder !== null) tell([await checkLock(folder)]);
-  tell([await checkOpenFiles(), judgeVariables(config)]);
+  tell([await checkOpenFiles(), judgeNative(loadNative(KOFFI) !== null), judgeVariables(config)]);
   const watches = { folders: config.list("watch"), runs: [], patterns: config.list("pattern") };
   for (const watch of readWatches(watches)) {
     tell(await checkWatch(watch));

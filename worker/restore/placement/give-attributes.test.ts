@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { attributesOf } from "#protocol/checkpoint/file-attributes.ts";
 import { filePath } from "#protocol/base/names.ts";
-import { giveBesideToOwners, giveDatesAndOwner, giveModes, giveToOwner } from "./give-attributes.ts";
+import { OTHER_USER, runAsOtherUser } from "#worker/testing/as-other-user.ts";
+import { giveBesideToOwners, giveDatesAndOwner, giveModes, giveToOwner, lockFolders } from "./give-attributes.ts";
 import type { Refused } from "./owner.ts";
 
 let folder: string;
@@ -31,6 +32,43 @@ test("files have the modes that they had, but nobody else may write to them, and
   await giveModes(staging, { files, ...(attributes !== null && { attributes }) }, { paths: null });
   expect([await modeOf("a"), await modeOf("b.sh"), await modeOf("sub/c")]).toEqual(["644", "775", "640"]);
   expect((await stat(join(staging, "none/deeper"))).isDirectory()).toBe(true);
+});
+
+const FOLDERS = new Map([
+  ["", 0o777],
+  ["sub", 0o500],
+  ["sub/deep", 0o111],
+]);
+
+test("folders have the modes that they had, but nobody else may write to them", async () => {
+  await mkdir(join(staging, "sub/deep"));
+  const attributes = attributesOf([], [], FOLDERS) ?? undefined;
+  await giveDatesAndOwner(staging, { dateMs: 1, attributes });
+  await lockFolders(staging, { attributes });
+  expect([await modeOf(""), await modeOf("sub"), await modeOf("sub/deep")]).toEqual(["775", "500", "111"]);
+});
+
+test("a folder whose own user may not enter it or write to it gets that mode last", async () => {
+  const module = import.meta.resolve("./give-attributes.ts");
+  const attributes = attributesOf([], [], FOLDERS);
+  await mkdir(join(staging, "sub/deep"));
+  if (process.getuid?.() === 0)
+    for (const name of ["", "staging", "staging/sub", "staging/sub/deep"])
+      await chown(join(folder, name), OTHER_USER, OTHER_USER);
+  const script = `
+    import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+    const { giveDatesAndOwner, lockFolders } = await import(${JSON.stringify(module)});
+    const [staging, attributes] = ${JSON.stringify([staging, attributes])};
+    const modes = () => ["", "/sub", "/sub/deep"].map((name) => (statSync(staging + name).mode & 0o777).toString(8));
+    await giveDatesAndOwner(staging, { dateMs: 1, attributes });
+    const before = modes();
+    writeFileSync(staging + "/sub/deep/late", "");
+    await lockFolders(staging, { attributes });
+    console.log(JSON.stringify([before, modes()]));`;
+  expect(JSON.parse(runAsOtherUser(script))).toEqual([
+    ["775", "700", "711"],
+    ["775", "500", "111"],
+  ]);
 });
 
 test("of chosen files only those are touched, and no folder is made", async () => {

@@ -2,7 +2,7 @@ import { constants } from "node:fs";
 import { chmod, lchown, lstat, mkdir, open, readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
-import { modesOf, type FileAttributes } from "#protocol/checkpoint/file-attributes.ts";
+import { folderModesOf, modesOf, type FileAttributes } from "#protocol/checkpoint/file-attributes.ts";
 import { setDate } from "#worker/base/disk/set-date.ts";
 import { codeOf } from "#worker/base/disk-fault.ts";
 import { otherOwnerOf, type OnRefused, type Owner } from "./owner.ts";
@@ -43,18 +43,69 @@ export const dateOf = ({ files }: Pick<StoredManifest, "files">): number =>
   files.reduce((newest, { mtimeMs }) => Math.max(newest, mtimeMs), 0);
 
 /**
- * Gives staged folders their dates, lets others enter the outermost one, and gives everything the owner of its future folder.
- * Comes last. No faults.
+ * Gives staged folders their dates and modes, lets others enter the outermost one, and gives everything the owner of its future
+ * folder. Comes last but for `lockFolders`. No faults.
  */
 export async function giveDatesAndOwner(
   staging: string,
-  { dateMs, onRefused }: { dateMs: number; onRefused?: OnRefused | undefined },
+  { dateMs, attributes, onRefused }: { dateMs: number } & FolderAttributes,
 ): Promise<void> {
   await setFolderDates(staging, dateMs);
-  await openToOthers(staging).catch((error: unknown) =>
-    onRefused?.({ what: "modes", path: staging, code: codeOf(error) ?? "EIO", owner: null }),
-  );
+  const modeOf = attributes === undefined ? null : folderModesOf(attributes);
+  if (modeOf !== null) {
+    // Modes do not hold root. Another user needs its own bits until the folder is in place, also after a kill.
+    const kept = process.getuid?.() === 0 ? 0 : OWN_BITS;
+    await giveFolderModes(staging, { modeOf: (path) => modeOf(path) | kept, onRefused });
+  } else
+    await openToOthers(staging).catch((error: unknown) =>
+      onRefused?.({ what: "modes", path: staging, code: codeOf(error) ?? "EIO", owner: null }),
+    );
   await giveToOwner(staging, onRefused);
+}
+
+/**
+ * Takes from folders that are in place the bits that their own user did not have, which `giveDatesAndOwner` leaves. Nothing can be
+ * put into them afterwards. No faults.
+ */
+export async function lockFolders(target: string, { attributes, onRefused }: FolderAttributes): Promise<void> {
+  const modeOf = attributes === undefined ? null : folderModesOf(attributes);
+  if (modeOf === null || process.getuid?.() === 0) return;
+  await giveFolderModes(target, { modeOf, onRefused });
+}
+
+interface FolderAttributes {
+  attributes?: FileAttributes | undefined;
+  onRefused?: OnRefused | undefined;
+}
+
+/** Read, write and execute bits of the owner. */
+const OWN_BITS = 0o700;
+
+/** Gives a folder and those below it their modes, the innermost first. */
+async function giveFolderModes(
+  root: string,
+  { modeOf, onRefused }: { modeOf(path: string): number; onRefused?: OnRefused | undefined },
+): Promise<void> {
+  const give = async (path: string, below: string): Promise<void> => {
+    for (const entry of await readdir(path, { withFileTypes: true }).catch(() => []))
+      if (entry.isDirectory()) await give(join(path, entry.name), below === "" ? entry.name : `${below}/${entry.name}`);
+    await setFolderMode(path, modeOf(below)).catch((error: unknown) =>
+      onRefused?.({ what: "modes", path, code: codeOf(error) ?? "EIO", owner: null }),
+    );
+  };
+  await give(root, "");
+}
+
+/** Changes a mode where that is needed. The set-group-ID bit, which a folder has from the one above, stays. */
+async function setFolderMode(path: string, wanted: number): Promise<void> {
+  const folder = await openFolder(path);
+  try {
+    const { mode } = await folder.stat();
+    const next = (mode & 0o7000) | (wanted & ~OTHERS_WRITE);
+    if (next !== (mode & 0o7777)) await folder.chmod(next);
+  } finally {
+    await folder.close();
+  }
 }
 
 /**
@@ -100,16 +151,9 @@ export async function giveBesideToOwners(
   await giveFolder(parts, { ownerOf: (path) => owners.get(path) ?? null, refuse, isWhole: false });
 }
 
-async function openToOthers(staging: string): Promise<void> {
-  const folder = await openFolder(staging);
-  try {
-    // The set-group-ID bit, which it has from its parent, stays.
-    const { mode } = await folder.stat();
-    await folder.chmod((mode & 0o7700) | (FOLDER_MODE & ~process.umask()));
-  } finally {
-    await folder.close();
-  }
-}
+/** Lets others enter the outermost folder of a checkpoint whose modes of folders are not known. */
+const openToOthers = (staging: string): Promise<void> =>
+  setFolderMode(staging, OWN_BITS | (FOLDER_MODE & ~process.umask()));
 
 /** Opens a folder, but never through a link. */
 const openFolder = (path: string) => open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);

@@ -1,7 +1,7 @@
 import { constants } from "node:fs";
 import { mkdir, open } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
+import { isAdopted, type StoredFile, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { fileKeyOf } from "#storage/encryption/checkpoint-key.ts";
@@ -16,7 +16,7 @@ import { sealedAs } from "#worker/transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "#worker/transfer/store-session/retry.ts";
 import { createProgressCounters, type ProgressCounters } from "#worker/transfer/progress/transfer-progress.ts";
 import { assertFree } from "../placement/assert-free.ts";
-import { dateOf, giveDatesAndOwner, giveModes } from "../placement/give-attributes.ts";
+import { dateOf, giveDatesAndOwner, giveModes, lockFolders } from "../placement/give-attributes.ts";
 import type { MadeFolders } from "../placement/make-folders.ts";
 import { damageOf } from "../damage-of.ts";
 import { planTensors, type IndexPlan, type PlanWatch, type ShardPlan } from "./plan-tensors.ts";
@@ -122,9 +122,11 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
     const dateMs = dateOf(whole);
     const paths = new Set([...plan.shards, ...plan.indexes].map(({ file }) => file.path));
     await giveModes(staging, whole, { paths, onRefused });
-    await giveDatesAndOwner(staging, { dateMs, onRefused });
+    const attributes = isAdopted(whole) ? undefined : whole.attributes;
+    await giveDatesAndOwner(staging, { dateMs, attributes, onRefused });
     await job.beforePlaced(staging, target, { kind: "folder", isOwnName: false });
     await putInPlace(places, job.replaced);
+    await lockFolders(target, { attributes, onRefused });
     await folders.setDates(dateMs);
   } catch (error) {
     await memory.close();
