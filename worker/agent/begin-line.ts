@@ -46,13 +46,16 @@ export async function beginLine(
   if (oldestMs <= after.at || begun >= MOST_LINES) return;
   // Reported first, because the discarded steps belong to the epoch that the program was given.
   if (beginning !== undefined && look.newestMs >= beginning.startedAt)
-    await judgeBeginning(parts, run, { step, by: "checkpoint" });
+    await judgeBeginning(parts, run, { step, by: "checkpoint", path: candidate.path });
   const given = beginning?.given;
   const branch: LineBranch = {
     from: given === undefined ? null : { epoch: given.epoch, step: given.step, ...byTime(given) },
     after: { epoch, step: after.step, ...byTime(after) },
     step,
   };
+  // What was captured before the hub could be asked is of the line that ends.
+  for (const item of parts.ledger.all())
+    if (item.run === run && item.epoch === null) await parts.ledger.update(item.id, { epoch });
   try {
     const claim = await runs.beginLine(run, branch);
     linesBegun.set(run, begun + 1);
@@ -101,9 +104,7 @@ function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wante
     .map(({ step, capturedAt, place }) => ({ step, at: capturedAt, source: stepSourceOf(place) }));
   const safe = ledger.safe(run);
   const piece = ledger.piece(run);
-  const known = runs.get(run);
-  const newest = known?.claim?.newest ?? null;
-  const written = known?.written.get(inRoot);
+  const newest = runs.get(run)?.claim?.newest ?? null;
   const given = beginning?.given;
   return [
     ...captured,
@@ -113,7 +114,7 @@ function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wante
     ...(newest?.writerEpoch === epoch && isIn(newest.place)
       ? [{ step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place) }]
       : []),
-    ...(written?.epoch === epoch ? [written] : []),
+    ...ledger.reached({ run, root: inRoot, epoch }),
     ...(given === undefined ? [] : [given]),
   ];
 }

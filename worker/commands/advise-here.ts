@@ -12,7 +12,7 @@ import {
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { MOST_POINTS } from "#protocol/wire/hello.ts";
 import type { Capture } from "../capture/capture.ts";
-import type { SafePoint } from "../capture/ledger-books.ts";
+import type { SafePoint } from "../capture/safe-points.ts";
 import { shownName, type Verb } from "../command-line/verb.ts";
 import type { Config } from "../command-line/config.ts";
 import { joinHub } from "../hub-link/joined-hub.ts";
