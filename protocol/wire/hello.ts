@@ -193,7 +193,7 @@ export interface ClaimAnswer {
   doubtful?: { step: number; why: string };
 }
 
-/** A line of training that the program of a node has left since for a new one. What was captured of it may still be sent. */
+/** A line of training that the program of a node has left since for a new one. Its captures may still be sent. */
 export interface EarlierLine {
   /** Where its epoch started. */
   parent: { epoch: number; step: number } | null;

@@ -53,7 +53,7 @@ export async function beginLine(
     after: { epoch, step: after.step, ...byTime(after) },
     step,
   };
-  // What was captured before the hub could be asked is of the line that ends.
+  // Captures from before the hub could be asked belong to the line that ends.
   for (const item of parts.ledger.all())
     if (item.run === run && item.epoch === null) await parts.ledger.update(item.id, { epoch });
   try {

@@ -8,7 +8,7 @@ import type { Agent } from "./agent-assemble.ts";
 type Parts = Pick<Agent, "hub" | "session" | "ledger" | "reporter" | "doubtful">;
 
 /**
- * Takes a committed checkpoint back as a safe one, says so, and tells whoever keeps it. What cannot be told now is told again later,
+ * Takes a committed checkpoint back as a safe one, says so, and tells whoever keeps it. A report that fails is repeated later,
  * also after a restart. A checkpoint that was doubted before is left alone. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function doubtStored(

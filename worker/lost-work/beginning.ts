@@ -27,6 +27,6 @@ export interface Beginning {
   startedAt: number;
   /** Whether the program was seen not to continue from there, or whether that cannot be known: it is not judged again. */
   isElsewhere?: true;
-  /** What was told when it was seen by a word, before the program had written a checkpoint. */
+  /** Report that was made on a step that the program said, before it had written a checkpoint. */
   toldByWord?: { fromStep: number | null };
 }

@@ -52,7 +52,7 @@ export async function requireWriter(tx: Db, claim: Claimed): Promise<void> {
 
 /**
  * Checks that a node may send a checkpoint of an epoch: it writes the run under that epoch now, or did so until its own program, or
- * that of its group, began a new line. What it captured before that is still the newest of its line. @throws Fault EPOCH_OVER,
+ * that of its group, began a new line. Captures from before that are still the newest of their line. @throws Fault EPOCH_OVER,
  * NODE_REVOKED, HISTORY_UNREAD
  */
 export async function requireSender(tx: Db, claim: Claimed): Promise<void> {
