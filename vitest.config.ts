@@ -2,14 +2,19 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { SUITES } from "./e2e/gate/test-files.ts";
 import LongestFirst from "./e2e/gate/longest-first.ts";
+import { PATIENCE_MS } from "./e2e/gate/patience.ts";
 
 const filesOf = (name: keyof typeof SUITES) => ({
   include: [...SUITES[name].include],
   exclude: ["**/node_modules/**", ...SUITES[name].exclude],
 });
 
-/** Generous: a machine that is busy with something else answers late, not wrongly. */
-const PATIENCE = { testTimeout: 900_000, hookTimeout: 900_000, expect: { poll: { timeout: 300_000 } } };
+const PATIENCE = {
+  testTimeout: 900_000,
+  hookTimeout: 900_000,
+  expect: { poll: { timeout: PATIENCE_MS } },
+  setupFiles: ["e2e/gate/wait-patiently.ts"],
+};
 
 /** Hubs and workers start from one file each, hubs on a copy of a prepared data folder: `e2e/stage/prepare-hub.ts`. */
 const ON_STAGE = {

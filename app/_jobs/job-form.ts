@@ -1,7 +1,7 @@
 import type { JobDraft, JobSpec } from "#protocol/jobs/job-spec.ts";
 import { readCommand, writeCommand } from "./command-text.ts";
 
-/** What a person types to submit a job, and the job that it describes. */
+/** Fields of the form that submits a job, and the job that they describe. */
 export interface JobFields {
   command: string;
   queue: string;

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findTables, findWorse, measureHouse, readBaseline, shrink, type House } from "./house.ts";
+import { findOddOpenings, findTables, findWorse, measureHouse, readBaseline, shrink, type House } from "./house.ts";
 import { arrowOf, findCircles, findUpward, mutualPairs, readImports } from "./tiers.ts";
 
 let root = "";
@@ -84,4 +84,16 @@ test("the baseline only shrinks", () => {
   const baseline = { numbers: { pairs: 2 }, exceptions: ["a -> server/http/z.ts"] };
   expect(shrink(house(1, []), baseline)).toEqual({ numbers: { pairs: 1 }, exceptions: [] });
   expect(shrink(house(3, ["a", "b"]), baseline)).toEqual(baseline);
+});
+
+test("finds sentences in comments without a subject, but no questions, tests or other words", () => {
+  put(
+    "worker/upload/a.ts",
+    "/**\n * Sends a part. What\n * was sent is kept.\n */\n// Of two parts the later counts.\n// What is a part? That part.\nconst a = 1; // What\n",
+  );
+  put("worker/upload/a.test.ts", "// What a test says.\n");
+  expect(findOddOpenings(root)).toEqual([
+    "worker/upload/a.ts:1 What was sent is kept.",
+    "worker/upload/a.ts:5 Of two parts the later counts.",
+  ]);
 });

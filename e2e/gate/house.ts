@@ -3,6 +3,7 @@ import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { ROOT } from "./run-step.ts";
+import { commentsOf } from "./sample.ts";
 import {
   arrowOf,
   findCircles,
@@ -101,6 +102,23 @@ export function findTables(root: string, kinds: readonly string[]): string[] {
   });
 }
 
+/** Sentences that open with these words have no subject that a reader finds at once. */
+const WITHOUT_SUBJECT = /^(What|Of|Who|Whose|Whatever)\s/;
+
+/** Returns sentences in comments of product code that open with What, Of or Who and are no question, each with its place. */
+export function findOddOpenings(root = ROOT): string[] {
+  const files = globSync("{protocol,storage,worker,server,app}/**/*.{ts,tsx}", { cwd: root }).toSorted();
+  const comments = files
+    .filter((file) => !isForTests(file))
+    .flatMap((file) => commentsOf(file, readFileSync(join(root, file), "utf8")));
+  return comments.flatMap(({ place, text }) => {
+    const plain = text.replaceAll(/^[ \t]*(?:\/\*\*?|\*\/|\*|\/\/)|\*\/$/gm, "").replaceAll(/\s+/g, " ");
+    const sentences = plain.trim().split(/(?<=[.!?])\s+/);
+    const odd = sentences.filter((sentence) => WITHOUT_SUBJECT.test(sentence) && !sentence.endsWith("?"));
+    return odd.map((sentence) => `${place} ${sentence}`);
+  });
+}
+
 /** Reads the names of a list from the file that declares it. @throws Error when it finds none */
 function readKinds(root: string, about: { glob: string; list: RegExp; kind: RegExp }): string[] {
   const [file = about.glob] = globSync(about.glob, { cwd: root });
@@ -173,6 +191,7 @@ export function measureHouse(root = ROOT): House {
   );
   numbers["files of the largest folder"] = folders[0]?.[1] ?? 0;
   numbers["lines of the longest function"] = long[0]?.lines ?? MOST_LINES;
+  put("comments that open with What, Of or Who", findOddOpenings(root));
   put("files to touch for a new provider", providers);
   put("files to touch for a new command kind", commands);
   return { numbers, details, upward };

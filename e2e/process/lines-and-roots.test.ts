@@ -25,6 +25,22 @@ const writer = (files: readonly (readonly [string, string])[]) => `
   };
   next();`;
 
+/** A size of which two do not wait for each other: at `SLOWLY` one takes seconds. */
+const SLOW_BYTES = 300_000;
+const SLOWLY = ["--limit-up", "150KB"];
+
+/** A program that writes two steps of a line, and begins anew while both wait to be sent. */
+const beginsAnew = (folder: string) => `
+  const { writeFileSync } = require("node:fs");
+  const steps = [[100, ${SLOW_BYTES}], [200, ${SLOW_BYTES}], [50, 10]];
+  const next = () => {
+    const step = steps.shift();
+    if (step === undefined) return;
+    writeFileSync(${JSON.stringify(folder)} + "/ckpt_" + step[0] + ".pt", "x".repeat(step[1]));
+    setTimeout(next, 1000);
+  };
+  next();`;
+
 /** All files below a folder, with their texts. */
 const read = (folder: string): Record<string, string> =>
   Object.fromEntries(
@@ -75,12 +91,27 @@ describe("with a hub", () => {
     expect(said(second)).toContain(`resumes at [${join(model, "model_200.pt")}]`);
   });
 
+  test("what waits to be sent when a new line begins is kept safe as the newest of its own line", async () => {
+    const script = beginsAnew(stage.folderOf("waits-1"));
+    const worker = await start("waits-1", "waits", { script, flags: SLOWLY });
+    const view = await stage.client.runs.get.query({ run: "waits" });
+    expect(
+      view.checkpoints.map(({ writerEpoch, step }) => [writerEpoch, step]),
+      said(worker),
+    ).toEqual([
+      [2, 50],
+      [1, 200],
+      [1, 100],
+    ]);
+    expect(view.newestStep).toBe(50);
+  });
+
   test("a program that does not go on from what was restored is told on the hub, with the line that it begins", async () => {
     const at = (name: string, file: string) => join(stage.folderOf(name), file);
     await start("anew-1", "anew", { script: writer([[at("anew-1", "ckpt_200.pt"), "trained"]]) });
     const second = await start("anew-2", "anew", { script: writer([[at("anew-2", "ckpt_50.pt"), "anew"]]) });
     const place = at("anew-2", "ckpt_200.pt");
-    const words = `was given step 200 and began at the beginning: it looks for its checkpoint somewhere else than ${place}`;
+    const words = `was given step 200 and began at the beginning: it wrote ckpt_50.pt beside ${place}, with a name of the same form, so it most likely loads no checkpoint`;
     expect(said(second)).toContain(`The program of anew ${words}.`);
     const view = await stage.client.runs.get.query({ run: "anew" });
     expect(view.newestStep).toBe(50);
@@ -123,6 +154,16 @@ describe("without a hub", () => {
     const { model, buffer } = rootsOf(folderOf(alone, "other"));
     expect(read(model)).toEqual({ "model_200.pt": "model at 200" });
     expect(read(buffer)).toEqual({ "buffer_100.pt": "buffer at 100" });
+  });
+
+  test("what waits to be sent when a new line begins is kept safe as the newest of its own line", async () => {
+    const node = await start("waits", "waits", { program: beginsAnew(folderOf(alone, "waits")), flags: SLOWLY });
+    const listed = await tidemark("runs", "waits", "--json");
+    const { steps } = JSON.parse(listed.stdout) as { steps: { writerEpoch: number; step: number }[] };
+    expect(
+      steps.map(({ step }) => step),
+      said(node),
+    ).toEqual([50, 200, 100]);
   });
 
   test("the commands tell the place of each checkpoint, where a line branches off, and what a restore writes where", async () => {

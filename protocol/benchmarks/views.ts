@@ -23,7 +23,7 @@ export interface EngineNeeds {
   unknownOn: number;
 }
 
-/** What a benchmark would do, shown before it starts. */
+/** Work of a benchmark, shown before it starts. */
 export interface BenchPreview {
   /** All engines, also those that were not selected. */
   engines: EngineNeeds[];

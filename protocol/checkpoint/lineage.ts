@@ -59,6 +59,8 @@ export interface PassedOverView {
   fromStep: number | null;
   /** Where the checkpoint lies on the node; null: unknown. */
   path: string | null;
+  /** The first checkpoint that the program wrote itself; absent: unknown. */
+  wrote?: string;
   nodeName: string;
   at: number;
 }

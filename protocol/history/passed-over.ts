@@ -14,9 +14,38 @@ export function branchWords({ from, after, step: first }: LineBranch): string {
   return `${start}; its program was given ${pointWords(from)}${isSame ? "" : `, after ${pointWords(after)}`}`;
 }
 
-/** Says that a program did not go on from what it was given. `from`: step of the checkpoint that it went on from; null: none. */
-export const beganElsewhereWords = (about: { given: number; from: number | null; path: string | null }): string =>
-  `was given ${stepWords(about.given)} and began ${about.from === null ? "at the beginning" : `at ${stepWords(about.from)}`}: it looks for its checkpoint somewhere else${about.path === null ? "" : ` than ${about.path}`}`;
+/**
+ * Says that a program did not go on from what it was given. `from`: step of the checkpoint that it went on from; null: none. `path`:
+ * where the checkpoint lies that it was given; `wrote`: the first one that it wrote itself. Null: not known.
+ */
+export function beganElsewhereWords(about: {
+  given: number;
+  from: number | null;
+  path: string | null;
+  wrote?: string | null | undefined;
+}): string {
+  const { given, from, path, wrote = null } = about;
+  const start = `was given ${stepWords(given)} and began ${from === null ? "at the beginning" : `at ${stepWords(from)}`}`;
+  if (path === null) return `${start}: it looks for its checkpoint somewhere else`;
+  return `${start}: ${wrote === null ? `it looks for its checkpoint somewhere else than ${path}` : looksWords(path, wrote)}`;
+}
+
+/** Says where a program looks for its checkpoints, as far as the place and name of the one that it wrote show. */
+function looksWords(path: string, wrote: string): string {
+  const [given, own] = [path.split("/"), wrote.split("/")];
+  const shared = given.findIndex((name, at) => name !== own[at]);
+  // The same place was written again.
+  if (shared === -1) return `it wrote over ${path}, so it most likely loads no checkpoint`;
+  const [givenRest, ownRest] = [given.slice(shared).join("/"), own.slice(shared).join("/")];
+  if (shared < given.length - 1 || shared < own.length - 1)
+    return `it writes to ${ownRest} and most likely looks there; what was restored lies at ${givenRest}, in ${given.slice(0, shared).join("/") || "/"}`;
+  if (formOf(givenRest) !== formOf(ownRest))
+    return `it names its checkpoints like ${ownRest} and most likely looks for such names; what was restored is ${path}`;
+  return `it wrote ${ownRest} beside ${path}, with a name of the same form, so it most likely loads no checkpoint`;
+}
+
+/** Returns a name with each number in it replaced, so that names of one saver are equal. */
+const formOf = (name: string): string => name.replaceAll(/\d+(?:\.\d+)?(?:e[-+]?\d+)?/g, "0");
 
 /** A restored checkpoint from which the program did not go on. */
 export interface PassedOver {

@@ -26,7 +26,7 @@ export const MOST_SPEC_CHARS = 32_768;
 
 export const jobLabels = recordOf(z.string().min(1).max(32), z.string().max(128), MOST_LABELS);
 
-/** What a node must have to take the job. */
+/** Requirements for a node that takes the job. */
 export const jobNeeds = z.object({
   /** Memory of one GPU. A node that reports none does not fit. */
   gpuMemoryBytes: byteCount.optional(),

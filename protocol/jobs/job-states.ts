@@ -6,7 +6,7 @@ export const JOB_STATES = ["waiting", "running", "done", "failed", "canceled"] a
 export const jobState = z.enum(JOB_STATES);
 export type JobState = z.infer<typeof jobState>;
 
-/** Who moves a job: the hub when it hands the job out, ends or takes up an attempt; a node with a report; a person. */
+/** Causes of a job's transitions: the hub, when it hands the job out or ends an attempt; a node's report; a person. */
 export type JobMover = "hub" | "node" | "person";
 
 export interface JobMove {

@@ -51,9 +51,9 @@ export const changeJobsInput = z.object({
 export interface ChangedJobs {
   /** Jobs that were chosen. */
   found: number;
-  /** Those that were changed; with `dryRun`, those that would be. The others are in another state. */
+  /** Number of jobs that were changed; with `dryRun`, that would be. The others are in another state. */
   changed: number;
-  /** Of these, the running ones. */
+  /** Number of running jobs among these. */
   running: number;
 }
 

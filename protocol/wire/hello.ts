@@ -119,6 +119,7 @@ export const HUB_FEATURES = [
   "pieces",
   "late-doubt",
   "branch",
+  "earlier-line",
 ] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 
@@ -190,6 +191,23 @@ export interface ClaimAnswer {
   groupOf?: number;
   /** A later step than the newest that may be incomplete; a run continues from it only when a person says so. */
   doubtful?: { step: number; why: string };
+}
+
+/** A line of training that the program of a node has left since for a new one. Its captures may still be sent. */
+export interface EarlierLine {
+  /** Where its epoch started. */
+  parent: { epoch: number; step: number } | null;
+  /** Where it branches off itself. */
+  branch?: LineBranch;
+  /** Where the line after it branches off. */
+  next: LineBranch;
+}
+
+export interface AnnounceAnswer {
+  ok: true;
+  role?: CheckpointRole;
+  /** Present when the checkpoint is of an earlier line. */
+  earlier?: EarlierLine;
 }
 
 /**

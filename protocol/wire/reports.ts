@@ -234,6 +234,10 @@ export const nodeEvent = z.discriminatedUnion("type", [
     fromStep: step.nullable(),
     /** Where the checkpoint lies on the node. */
     path: z.string().max(1024),
+    /** The first checkpoint that the program wrote itself; absent while it has written none. */
+    wrote: z.string().max(1024).optional(),
+    /** The event was sent before, without `wrote`. */
+    isAgain: z.literal(true).optional(),
   }),
 ]);
 export type NodeEvent = z.infer<typeof nodeEvent>;

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { Turns } from "#prisma/take-turns.ts";
 import { createFairQueue } from "./fair-queue.ts";
 
-/** Lets callers of the hub take turns at its database. What the hub does by itself is one caller. */
+/** Lets callers of the hub take turns at its database. The hub's own work counts as one caller. */
 
 const callers = new AsyncLocalStorage<string>();
 const THE_HUB = "";

@@ -35,7 +35,7 @@ async function readKeyFile(path: string): Promise<string | null> {
   }
 }
 
-/** What a disk without hard links answers. */
+/** Error codes of a disk without hard links. */
 const NO_LINKS: ReadonlySet<unknown> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /**

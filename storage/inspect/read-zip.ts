@@ -1,5 +1,5 @@
 import { inflateRawSync, constants } from "node:zlib";
-import { type BoundedSource, malformed, tooMuch, wholeNumber } from "./source.ts";
+import { type BoundedSource, type ByteSource, malformed, tooMuch, wholeNumber } from "./source.ts";
 
 /**
  * Reads the directory of a zip file, and first bytes of entries. Source: APPNOTE 4.3 (end of central directory, zip64,
@@ -146,16 +146,9 @@ const MOST_UNPACKED_BYTES = 4 * 1024 * 1024;
  * of a deflated one. Rejects with Fault MALFORMED, also for an encrypted entry or another method, and TOO_MUCH_INSIDE.
  */
 export async function readEntryStart(source: BoundedSource, entry: ZipEntry, most: number): Promise<Uint8Array> {
-  if (entry.isEncrypted) throw malformed("an entry is encrypted");
-  if (entry.method !== 0 && entry.method !== 8)
-    throw malformed(`an entry is packed by method ${entry.method}, which is not read`);
-  const nameBytes = Buffer.byteLength(entry.name);
+  assertReadable(entry);
   const wanted = Math.min(most, entry.packedBytes);
-  const guess = Math.min(LOCAL_BYTES + nameBytes + SPARE_BYTES + wanted, source.sizeBytes - entry.headerAt);
-  const first = await source.read(entry.headerAt, Math.max(guess, LOCAL_BYTES));
-  const view = viewOf(first);
-  if (view.getUint32(0, true) !== LOCAL) throw malformed("an entry is not where the table of contents has it");
-  const dataAt = LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true);
+  const { dataAt, first } = await readLocal(source, entry, wanted);
   const packed =
     dataAt + wanted <= first.length
       ? first.subarray(dataAt, dataAt + wanted)
@@ -164,6 +157,41 @@ export async function readEntryStart(source: BoundedSource, entry: ZipEntry, mos
   const unpacked = inflateStart(packed);
   source.expand(unpacked.length);
   return unpacked;
+}
+
+/** Returns an entry as a source of its own; null for a deflated one. Rejects as `readEntryStart` does. */
+export async function openStoredEntry(source: BoundedSource, entry: ZipEntry): Promise<ByteSource | null> {
+  assertReadable(entry);
+  if (entry.method !== 0) return null;
+  const { dataAt } = await readLocal(source, entry, 0);
+  const sizeBytes = entry.packedBytes;
+  return {
+    sizeBytes,
+    read: (offset, length) => {
+      if (offset + length > sizeBytes) throw malformed(`${length} bytes at ${offset} lie past the end of an entry`);
+      return source.read(entry.headerAt + dataAt + offset, length);
+    },
+  };
+}
+
+function assertReadable(entry: ZipEntry): void {
+  if (entry.isEncrypted) throw malformed("an entry is encrypted");
+  if (entry.method !== 0 && entry.method !== 8)
+    throw malformed(`an entry is packed by method ${entry.method}, which is not read`);
+}
+
+/** Reads the local header of an entry, with its first `wanted` bytes where they follow soon. */
+async function readLocal(
+  source: BoundedSource,
+  entry: ZipEntry,
+  wanted: number,
+): Promise<{ dataAt: number; first: Uint8Array }> {
+  const nameBytes = Buffer.byteLength(entry.name);
+  const guess = Math.min(LOCAL_BYTES + nameBytes + SPARE_BYTES + wanted, source.sizeBytes - entry.headerAt);
+  const first = await source.read(entry.headerAt, Math.max(guess, LOCAL_BYTES));
+  const view = viewOf(first);
+  if (view.getUint32(0, true) !== LOCAL) throw malformed("an entry is not where the table of contents has it");
+  return { dataAt: LOCAL_BYTES + view.getUint16(26, true) + view.getUint16(28, true), first };
 }
 
 function inflateStart(packed: Uint8Array): Uint8Array {

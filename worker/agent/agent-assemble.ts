@@ -202,7 +202,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     ...shared,
     probedUp: beginning.probedUp,
     storeSession: (item) => (item === undefined ? storeSessions.up() : storeSessionOf(item)),
-    keepForCopies: (item, runs) => copier.keep(item, runs.get(item.run)?.claim ?? null),
+    keepForCopies: (item, runs) => copier.keep(item, runs.claimOf(item.run, item.epoch)),
   });
   const { uploader } = uploads;
   const places: Places = {

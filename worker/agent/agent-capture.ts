@@ -1,9 +1,9 @@
 import { join } from "node:path";
-import { toFault } from "#protocol/faults/fault.ts";
 import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { judgeStateDisk } from "../host/judge-state-disk.ts";
+import { doubtStored } from "./doubt-stored.ts";
 import { judgeBeginning } from "./judge-beginning.ts";
 import type { Watch } from "../capture/watch.ts";
 import type { Capturing } from "../capture/keep-capturing.ts";
@@ -51,35 +51,8 @@ function sayCaptured(agent: Agent, captured: Capture): void {
   agent.uploader.wake();
 }
 
-/** Tells the hub that a committed checkpoint turned out to lack files. A later look tries again what failed. */
-async function tellDoubt(
-  { hub, session, reporter }: Agent,
-  about: { checkpointId: string; why: string },
-  doubted: Set<string>,
-): Promise<void> {
-  if (session.knows("late-doubt") !== true || doubted.has(about.checkpointId)) return;
-  doubted.add(about.checkpointId);
-  try {
-    await hub.ask("doubt", (client, signal) => client.node.doubt.mutate(about, { signal }));
-  } catch (error) {
-    const fault = toFault(error, { op: "doubt", subject: about.checkpointId });
-    if (fault.retry !== "never") doubted.delete(about.checkpointId);
-    reporter.waitingFor(fault);
-  }
-}
-
 /** Limit of remembered paths, for a program that makes ever new names. */
 const MOST_LEFT_OUT = 1_000;
-
-/** Remembers the highest step that was captured in an epoch: a lower one begins a new line. */
-function noteWritten({ runs }: Agent, { run, step, epoch, capturedAt: at, place }: Capture): void {
-  const known = runs.get(run);
-  if (known === undefined || epoch === null) return;
-  const root = place?.root?.index ?? 0;
-  const before = known.written.get(root);
-  if (before?.epoch === epoch && before.step >= step) return;
-  known.written.set(root, { step, at, epoch, source: stepSourceOf(place) });
-}
 
 /** Returns the parts and callbacks with which one watched folder is captured. */
 export function capturingOf(
@@ -88,8 +61,6 @@ export function capturingOf(
   about: Partial<Pick<Capturing, "until" | "over">> = {},
 ): Capturing {
   const { options, outbox, reporter, signal } = agent;
-  /** Checkpoints that the hub was told to be doubtful. */
-  const doubted = new Set<string>();
   return {
     ...takingOf(agent),
     watch,
@@ -123,17 +94,18 @@ export function capturingOf(
       sayCaptured(agent, captured);
       void warnOfDisk(agent, watch.folder);
       if (captured.role !== undefined) return;
-      noteWritten(agent, captured);
       const { step, capturedAt: at, place } = captured;
       if (at < (agent.beginnings.get(watch.run)?.startedAt ?? 0)) return;
       // A checkpoint in another watched folder of the run is of another sequence.
       if ((agent.beginnings.get(watch.run)?.root ?? 0) !== (watch.root?.index ?? 0)) return;
       // A time of writing shows no step.
       if (isTimeStep({ step, at, source: stepSourceOf(place) })) return;
-      judgeBeginning(agent, watch.run, { step, by: "checkpoint" }).catch(reporter.waitingFor);
+      judgeBeginning(agent, watch.run, { step, by: "checkpoint", path: captured.sourcePath }).catch(
+        reporter.waitingFor,
+      );
     },
     onClosed: () => agent.uploader.wake(),
-    onDoubt: (checkpointId, why) => void tellDoubt(agent, { checkpointId, why }, doubted),
+    onDoubt: (about) => doubtStored(agent, { run: watch.run, ...about }),
     onPassedOver: (candidate) => {
       agent.refused.delete(candidate.path);
       reporter.passedOver(candidate);

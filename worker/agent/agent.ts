@@ -14,6 +14,7 @@ import { lockFolder } from "../host/lock.ts";
 import { stepAside } from "../host/nice.ts";
 import { stateFolder, statesBeside, unusualState } from "../host/state-folder.ts";
 import { keepConfirmingPieces } from "./confirm-pieces.ts";
+import { keepTellingDoubts } from "./doubt-stored.ts";
 import { keepMetricsFile } from "./keep-metrics-file.ts";
 import { startNotifying } from "./keep-notifying.ts";
 import { join, type Joined } from "./join.ts";
@@ -216,6 +217,7 @@ async function live(
     notifying.run(),
     keepMetricsFile(agent),
     keepConfirmingPieces(agent),
+    keepTellingDoubts(agent),
   ];
   const failures: unknown[] = [];
   await Promise.all(

@@ -28,6 +28,7 @@ interface About {
   beginning?: Beginning;
   group?: { rank: number; of: number };
   written?: { step: number; at: number; epoch: number };
+  captures?: object[];
   /** Piece that waits for those of other nodes. */
   piece?: Reached;
 }
@@ -35,14 +36,16 @@ interface About {
 /** The run has reached step 200 in epoch 3. */
 function partsOf(about: About = {}) {
   const { features = ["line", "branch"], reached = REACHED, group = null } = about;
-  const written = new Map(about.written === undefined ? [] : [[0, about.written]]);
   const begin = vi.fn(async () => ({ epoch: 4 }));
   const events: NodeEventBody[] = [];
+  const updates: unknown[] = [];
   const parts = {
     options: { group },
-    runs: { get: () => ({ claim: { epoch: 3, newest: null }, written }), beginLine: begin },
+    runs: { get: () => ({ claim: { epoch: 3, newest: null } }), beginLine: begin },
     ledger: {
-      all: () => [],
+      all: () => about.captures ?? [],
+      update: async (...change: unknown[]) => void updates.push(change),
+      reached: () => (about.written === undefined ? [] : [about.written]),
       safe: () => reached,
       piece: () => about.piece ?? null,
       writerEpoch: () => 3,
@@ -54,7 +57,7 @@ function partsOf(about: About = {}) {
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
     linesBegun: new Map(about.begun === undefined ? [] : [[run, about.begun]]),
   };
-  return { parts: parts as unknown as Parameters<typeof beginLine>[0], begin, events };
+  return { parts: parts as unknown as Parameters<typeof beginLine>[0], begin, events, updates };
 }
 
 const written = (step: number, mtimeMs: number, stepFrom?: "time") =>
@@ -88,8 +91,8 @@ test("the line branches off from what the program was given, also when a word ha
     after: { epoch: 3, step: 200 },
     step: 30,
   });
-  // Said once, by the word.
-  expect(events).toHaveLength(2);
+  // Said once, by the word, and then what the program wrote.
+  expect(events.slice(2)).toMatchObject([{ type: "began-elsewhere", wrote: "/w/ckpt.pt", isAgain: true }]);
 });
 
 test("a group of nodes opens a line where the hub knows how, by the pieces that this node wrote", async () => {
@@ -140,5 +143,19 @@ test.each<[string, About, ReturnType<typeof written>]>([
 test("a step of that size that was counted is reached, whatever the clock says", async () => {
   const { parts, begin } = partsOf({ reached: { ...BY_TIME, source: "name" } });
   await beginLine(parts, { run }, written(30, NOON + 1_000));
+  expect(begin).toHaveBeenCalledTimes(1);
+});
+
+test("what was captured before the hub could be asked belongs to the line that ends", async () => {
+  const captures = [
+    { id: "of-old", run, epoch: null, step: 190, capturedAt: 4_000 },
+    { id: "of-other", run: "other", epoch: null, step: 7, capturedAt: 4_000 },
+  ];
+  const { parts, begin, updates } = partsOf({ captures });
+  begin.mockImplementation(async () => {
+    expect(updates).toEqual([["of-old", { epoch: 3 }]]);
+    return { epoch: 4 };
+  });
+  await beginLine(parts, { run }, written(30, 6_000));
   expect(begin).toHaveBeenCalledTimes(1);
 });

@@ -20,7 +20,7 @@ const MOST_LINES = 16;
 
 /**
  * Opens a new epoch when a program writes a lower step than the run has reached: training began anew. Earlier checkpoints stay
- * in the bucket. A step also begins a line when its program was given a time of writing, which no step exceeds. Of a group of
+ * in the bucket. A step also begins a line when its program was given a time of writing, which no step exceeds. In a group of
  * nodes the first to write opens the epoch, and the others join it. Does nothing when the hub is too old or unreachable; the
  * checkpoint is then captured in the present epoch. Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
  */
@@ -46,13 +46,16 @@ export async function beginLine(
   if (oldestMs <= after.at || begun >= MOST_LINES) return;
   // Reported first, because the discarded steps belong to the epoch that the program was given.
   if (beginning !== undefined && look.newestMs >= beginning.startedAt)
-    await judgeBeginning(parts, run, { step, by: "checkpoint" });
+    await judgeBeginning(parts, run, { step, by: "checkpoint", path: candidate.path });
   const given = beginning?.given;
   const branch: LineBranch = {
     from: given === undefined ? null : { epoch: given.epoch, step: given.step, ...byTime(given) },
     after: { epoch, step: after.step, ...byTime(after) },
     step,
   };
+  // Captures from before the hub could be asked belong to the line that ends.
+  for (const item of parts.ledger.all())
+    if (item.run === run && item.epoch === null) await parts.ledger.update(item.id, { epoch });
   try {
     const claim = await runs.beginLine(run, branch);
     linesBegun.set(run, begun + 1);
@@ -101,9 +104,7 @@ function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wante
     .map(({ step, capturedAt, place }) => ({ step, at: capturedAt, source: stepSourceOf(place) }));
   const safe = ledger.safe(run);
   const piece = ledger.piece(run);
-  const known = runs.get(run);
-  const newest = known?.claim?.newest ?? null;
-  const written = known?.written.get(inRoot);
+  const newest = runs.get(run)?.claim?.newest ?? null;
   const given = beginning?.given;
   return [
     ...captured,
@@ -113,7 +114,7 @@ function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wante
     ...(newest?.writerEpoch === epoch && isIn(newest.place)
       ? [{ step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place) }]
       : []),
-    ...(written?.epoch === epoch ? [written] : []),
+    ...ledger.reached({ run, root: inRoot, epoch }),
     ...(given === undefined ? [] : [given]),
   ];
 }

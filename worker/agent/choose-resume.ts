@@ -29,7 +29,7 @@ export interface LocalCheckpoint {
   isKnown: boolean;
   /** Names of its files, when it is a set of files in a folder that holds others too. */
   names?: readonly string[];
-  /** Those of `names` that are neither models nor labels, such as a vocabulary. */
+  /** Subset of `names`: files that are neither models nor labels, such as a vocabulary. */
   data?: readonly string[];
 }
 

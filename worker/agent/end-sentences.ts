@@ -18,6 +18,7 @@ export function endSentence(name: string, capture: Capture): string {
       return `${lead}: ${name}, ${formatBytes(capture.sizeBytes)}${tookMs === null ? "" : ` in ${formatDuration(tookMs)}`}.`;
     }
     case "superseded":
+      if (capture.fault !== null) return `Gave up ${name}. ${sentenceOf(capture.fault)}`;
       return `Passed over ${name}: a newer one waits.`;
     case "cancelled":
       return `Upload of ${name} was cancelled.`;
@@ -26,7 +27,7 @@ export function endSentence(name: string, capture: Capture): string {
   }
 }
 
-/** What of a run is in the bucket and not safe. */
+/** Checkpoints of a run that are in the bucket and not safe. */
 export interface LastOfRun {
   /** The last captures of the run, where they may be incomplete. */
   doubtful: readonly DoubtfulPoint[];

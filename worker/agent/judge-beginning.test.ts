@@ -6,6 +6,7 @@ import { judgeBeginning, judgeWords } from "./judge-beginning.ts";
 
 const run = runName.parse("story");
 
+const WROTE = "/w/other/checkpoint-10";
 const GIVEN = { step: 60, at: 600_000, epoch: 1, path: "/w/checkpoint-60" };
 
 function parts(
@@ -29,36 +30,36 @@ function parts(
 
 test("a program that writes a checkpoint below the one it was given began before it: what lies between is lost, once", async () => {
   const { events, said, parts: given } = parts();
-  await judgeBeginning(given, run, { step: 10, by: "checkpoint" });
-  await judgeBeginning(given, run, { step: 20, by: "checkpoint" });
-  const told = { given: { epoch: 1, step: 60 }, fromStep: null, path: "/w/checkpoint-60" };
+  await judgeBeginning(given, run, { step: 10, by: "checkpoint", path: WROTE });
+  await judgeBeginning(given, run, { step: 20, by: "checkpoint", path: WROTE });
+  const told = { given: { epoch: 1, step: 60 }, fromStep: null, path: "/w/checkpoint-60", wrote: WROTE };
   expect(events).toEqual([
     { type: "began-elsewhere", run, writerEpoch: 2, ...told },
     expect.objectContaining({ type: "work-lost", fromStep: null, lastStep: 60, lostSteps: 60, lostMs: 500_000 }),
   ]);
-  expect(said).toEqual([{ run, given: 60, from: null, path: "/w/checkpoint-60" }]);
+  expect(said).toEqual([{ run, given: 60, from: null, path: "/w/checkpoint-60", wrote: WROTE }]);
   // An older hub does not know that event.
   const older = parts({ knows: false });
-  await judgeBeginning(older.parts, run, { step: 10, by: "checkpoint" });
+  await judgeBeginning(older.parts, run, { step: 10, by: "checkpoint", path: WROTE });
   expect(older.events.map(({ type }) => type)).toEqual(["work-lost"]);
 });
 
 test("what lay on its disk below that may be what it went on from", async () => {
   const local = [20, 40, 60].map((step) => ({ step, at: step * 10_000 }));
   const { events, parts: given } = parts({ local });
-  await judgeBeginning(given, run, { step: 45, by: "checkpoint" });
+  await judgeBeginning(given, run, { step: 45, by: "checkpoint", path: WROTE });
   expect(events).toMatchObject([{ fromStep: 40 }, { fromStep: 40, lostSteps: 20, lostMs: 200_000 }]);
 });
 
 test.each([
-  ["the next checkpoint is a later one", { step: 70, by: "checkpoint" } as const],
+  ["the next checkpoint is a later one", { step: 70, by: "checkpoint", path: WROTE } as const],
   ["the first word is the step it was given", { step: 60, by: "word" } as const],
   ["the first word is the next step", { step: 61, by: "word" } as const],
 ])("one that goes on lost nothing: %s", async (_, shown) => {
   const { events, said, parts: given } = parts();
   await judgeBeginning(given, run, shown);
   // What comes later in this life is no beginning.
-  await judgeBeginning(given, run, { step: 5, by: "checkpoint" });
+  await judgeBeginning(given, run, { step: 5, by: "checkpoint", path: WROTE });
   expect([...events, ...said]).toEqual([]);
 });
 
@@ -76,7 +77,7 @@ test("a checkpoint whose step is its time of writing is not compared with the st
   const given = { ...GIVEN, step: at / 1_000 - 40, at };
   const { events, said, parts: byTime } = parts({ given, local: [given], firstSaid: 50 });
   await judgeWords(byTime);
-  await judgeBeginning(byTime, run, { step: 60, by: "checkpoint" });
+  await judgeBeginning(byTime, run, { step: 60, by: "checkpoint", path: WROTE });
   expect([...events, ...said]).toEqual([]);
   // So many steps are no time, and neither is a step of which the origin is known.
   for (const counted of [
@@ -87,4 +88,19 @@ test("a checkpoint whose step is its time of writing is not compared with the st
     await judgeWords(trained.parts);
     expect(trained.events).toHaveLength(2);
   }
+});
+
+test("what a program that said a lower step wrote is told once it has written it", async () => {
+  const { events, said, parts: given } = parts({ firstSaid: 0 });
+  await judgeWords(given);
+  await judgeWords(given);
+  await judgeBeginning(given, run, { step: 10, by: "checkpoint", path: WROTE });
+  await judgeBeginning(given, run, { step: 20, by: "checkpoint", path: "/w/other/checkpoint-20" });
+  const about = { run, given: 60, from: null, path: "/w/checkpoint-60" };
+  expect(said).toEqual([
+    { ...about, wrote: null },
+    { ...about, wrote: WROTE },
+  ]);
+  expect(events.filter(({ type }) => type === "began-elsewhere")).toMatchObject([{}, { wrote: WROTE, isAgain: true }]);
+  expect(events.filter(({ type }) => type === "work-lost")).toHaveLength(1);
 });

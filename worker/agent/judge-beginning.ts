@@ -1,7 +1,7 @@
 import type { RunName } from "#protocol/base/names.ts";
 import { isTimeStep } from "#protocol/checkpoint/step-words.ts";
 import type { Agent } from "./agent-assemble.ts";
-import type { Point } from "../lost-work/beginning.ts";
+import type { Given, Point } from "../lost-work/beginning.ts";
 import { tellLoss } from "./report-loss.ts";
 
 type Parts = Pick<Agent, "beginnings" | "training" | "ledger" | "outbox" | "reporter" | "session">;
@@ -9,17 +9,23 @@ type Parts = Pick<Agent, "beginnings" | "training" | "ledger" | "outbox" | "repo
 /**
  * Compares the checkpoint that a program was given with the first step that it says or writes in this life. A lower step shows
  * that it did not continue from there: the hub is told, the steps between are reported as lost, once, and a person is told. A
- * checkpoint by time is not compared. `shown`: the first step that it said, or the step of a checkpoint that it wrote. Faults:
- * NO_SPACE, WRITE_FAILED.
+ * checkpoint by time is not compared. `shown`: the first step that it said, or a checkpoint that it wrote: its place tells where the
+ * program most likely looks. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function judgeBeginning(
   parts: Parts,
   run: RunName,
-  shown: { step: number; by: "word" | "checkpoint" },
+  shown: { step: number; by: "word" } | { step: number; by: "checkpoint"; path: string },
 ): Promise<void> {
   const beginning = parts.beginnings.get(run);
-  if (beginning === undefined || beginning.isElsewhere === true) return;
-  const { epoch, given, local } = beginning;
+  if (beginning === undefined) return;
+  const { epoch, given, local, toldByWord } = beginning;
+  const wrote = shown.by === "checkpoint" ? shown.path : null;
+  if (toldByWord !== undefined && wrote !== null) {
+    delete beginning.toldByWord;
+    await tellElsewhere(parts, { run, epoch, given, fromStep: toldByWord.fromStep, wrote, isAgain: true });
+  }
+  if (beginning.isElsewhere === true) return;
   if (isTimeStep(given)) {
     // Still known where a new line branches off.
     beginning.isElsewhere = true;
@@ -39,13 +45,22 @@ export async function judgeBeginning(
     null,
   );
   const fromStep = from?.step ?? null;
-  parts.reporter.beganElsewhere({ run, given: given.step, from: fromStep, path: given.path });
-  if (parts.session.knows("branch") === true) {
-    const told = { epoch: given.epoch, step: given.step };
-    const path = given.path.slice(-1024);
-    await parts.outbox.add({ type: "began-elsewhere", run, writerEpoch: epoch, given: told, fromStep, path });
-  }
+  if (wrote === null) beginning.toldByWord = { fromStep };
+  await tellElsewhere(parts, { run, epoch, given, fromStep, wrote });
   await tellLoss(parts, { run, epoch, from, last: { step: given.step, at: given.at, isExact: true } });
+}
+
+async function tellElsewhere(
+  { reporter, session, outbox }: Pick<Parts, "reporter" | "session" | "outbox">,
+  about: { run: RunName; epoch: number; given: Given; fromStep: number | null; wrote: string | null; isAgain?: true },
+): Promise<void> {
+  const { run, epoch, given, fromStep, wrote, isAgain } = about;
+  reporter.beganElsewhere({ run, given: given.step, from: fromStep, path: given.path, wrote });
+  if (session.knows("branch") !== true) return;
+  const told = { epoch: given.epoch, step: given.step };
+  const path = given.path.slice(-1024);
+  const place = wrote === null ? {} : { wrote: wrote.slice(-1024), ...(isAgain && { isAgain }) };
+  await outbox.add({ type: "began-elsewhere", run, writerEpoch: epoch, given: told, fromStep, path, ...place });
 }
 
 /** Checks the steps that programs have written to their step records so far. Faults: NO_SPACE, WRITE_FAILED. */

@@ -44,7 +44,7 @@ export async function readLocalCheckpoints(
     const isKnown = !isEmpty && knows(path, look.fingerprint);
     const byFiles =
       isEmpty || look.temporary !== null || lacksLinkedState(look) ? "torn" : await stateOf(candidate, look);
-    // A capture proves nothing when it was made although the checkpoint may be unfinished. What was restored is whole.
+    // A capture proves nothing when it was made although the checkpoint may be unfinished. A restored checkpoint is whole.
     const isProven = isRestored(path) || (byFiles !== "torn" && !isUnfinished(path));
     const state = isKnown && isProven ? "whole" : byFiles;
     const writtenAt = isEmpty ? await changedAt(path) : look.newestMs;

@@ -30,7 +30,7 @@ const capture = (run: RunName, step: number, state: TransferState = "waiting"): 
   sentBytes: 0,
   fault: null,
 });
-const wanted = (run: RunName, step: number, sizeBytes = 300 * MB) => ({ run, step, sizeBytes });
+const wanted = (run: RunName, step: number, sizeBytes = 300 * MB) => ({ run, step, sizeBytes, epoch: 1 });
 const budget = { mostBytes: 1_000 * MB };
 const idsOf = (captures: readonly Capture[]) => captures.map(({ id }) => id);
 
@@ -106,4 +106,12 @@ test("a final model pushes out earlier final models, and no checkpoint that wait
   const full = [capture(llama, 40), capture(llama, 50), final];
   const asked = { ...wanted(llama, 60), role: "final-model" as const };
   expect(idsOf(makeRoom(full, asked, budget))).toEqual(["final-50"]);
+});
+
+test("the newest of a line that the run has left stays, unless there is no other room for what is trained now", () => {
+  const before = [capture(llama, 190), { ...capture(llama, 200), id: "old-200" }];
+  const now = { ...capture(llama, 10), epoch: 2 };
+  const asked = (sizeBytes: number) => ({ ...wanted(llama, 20, sizeBytes), epoch: 2 });
+  expect(idsOf(makeRoom([...before, now], asked(300 * MB), budget))).toEqual(["llama-10"]);
+  expect(idsOf(makeRoom([...before, now], asked(1_000 * MB), budget))).toEqual(["llama-10", "llama-190", "old-200"]);
 });

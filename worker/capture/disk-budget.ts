@@ -10,7 +10,7 @@ import { isOfOneLine } from "./ledger.ts";
  * Limits the disk space of captures. Platforms kill a container that uses more than it asked for, so the budget is checked
  * before a byte is copied. Linked files count in full: as soon as the program rotates its own copy away, only the capture holds
  * them. When the budget is full, waiting and failed captures that a newer one of their run supersedes make room, and are
- * recorded as superseded. So a night of refusals does not keep the newest checkpoint from being captured. A capture that is
+ * recorded as superseded; that of an earlier line is told with its size. So a night of refusals does not keep the newest checkpoint from being captured. A capture that is
  * being sent is never removed.
  */
 export interface DiskBudget {
@@ -26,6 +26,8 @@ export interface Wanted {
   doubt?: string | undefined;
   step: number;
   sizeBytes: number;
+  /** Epoch that it will belong to; null where it is not known yet. */
+  epoch: number | null;
   /** Which of several watched folders of the run holds it; absent: its only one. */
   root?: WatchedRoot | undefined;
 }
@@ -37,7 +39,7 @@ export const heldBytes = (captures: readonly Capture[]): number =>
 /**
  * Returns the captures to remove so that `wanted` fits, and no more of them than needed. First come safe ones that only wait to
  * be copied to a replica (`spare`), oldest first. Then come those of the same run that `wanted` supersedes, failed ones first;
- * then those of other runs that a newer capture supersedes.
+ * then those of other runs that a newer capture supersedes; last the newest of the lines that the run has left since.
  * @throws Fault DISK_BUDGET when it does not fit all the same
  */
 export function makeRoom(
@@ -97,9 +99,13 @@ function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
     item.run === wanted.run && item.doubt !== undefined && wanted.doubt === undefined;
   const isOvertakenBy = (others: readonly Capture[]) => (item: Capture) =>
     item.run !== wanted.run && others.some((one) => isOfOneLine(one, item) && one.capturedAt > item.capturedAt);
+  // The last checkpoint of an earlier line is of more use than an older one, and of less than what is trained now.
+  const isEarlier = (item: Capture) =>
+    item.run === wanted.run && item.epoch !== null && wanted.epoch !== null && item.epoch < wanted.epoch;
   return [
     ...[...failed, ...waiting].filter((item) => isOwn(item) || isDoubtful(item)),
     ...failed.filter(isOvertakenBy(captures)),
     ...waiting.filter(isOvertakenBy(waiting)),
+    ...[...failed, ...waiting].filter((item) => isEarlier(item) && !isDoubtful(item)),
   ];
 }

@@ -16,6 +16,8 @@ export interface DoubtfulCapture {
 export interface DoubtfulCaptures {
   /** Notes a capture. Does nothing for one without a doubt, or one that is noted. */
   note(capture: Capture): void;
+  /** Notes a committed checkpoint that turned out to lack files. Returns false when it was noted before. */
+  noteLate(about: { checkpointId: string } & Omit<DoubtfulCapture, "role">): boolean;
   /** Notes a capture that is in the bucket now. */
   noteStored(capture: Capture): void;
   all(): readonly DoubtfulCapture[];
@@ -29,8 +31,9 @@ const kindOf = ({ run, role }: Pick<Capture, "run" | "role">): string => `${run}
 /** Creates the record. `waiting`: captures of an earlier start that are still in the queue. */
 export function createDoubtfulCaptures(waiting: readonly Capture[]): DoubtfulCaptures {
   const noted = new Map<string, DoubtfulCapture>();
-  /** When the newest whole one of each kind that is safe was written. */
-  const wholeAt = new Map<string, number>();
+  /** When the newest whole one of each kind that is safe was written, and which that is. */
+  const whole = new Map<string, { id: string; at: number }>();
+  const wholeAtOf = (kind: string): number => whole.get(kind)?.at ?? -1;
   const note = ({ id, run, step, doubt, role, capturedAt: at }: Capture): void => {
     if (doubt === undefined || noted.has(id)) return;
     noted.set(id, { run, step, why: doubt, at, ...(role !== undefined && { role }) });
@@ -38,17 +41,26 @@ export function createDoubtfulCaptures(waiting: readonly Capture[]): DoubtfulCap
   for (const item of waiting) note(item);
   return {
     note,
+    noteLate: ({ checkpointId, run, step, why, at }) => {
+      if (noted.has(checkpointId)) return false;
+      const kind = kindOf({ run });
+      const known = whole.get(kind);
+      noted.set(checkpointId, { run, step, why, at: known?.id === checkpointId ? known.at : at });
+      if (known?.id === checkpointId) whole.delete(kind);
+      return true;
+    },
     noteStored: (item) => {
       note(item);
-      if (item.doubt !== undefined) return;
-      wholeAt.set(kindOf(item), Math.max(item.capturedAt, wholeAt.get(kindOf(item)) ?? 0));
+      const kind = kindOf(item);
+      if (item.doubt === undefined && item.capturedAt >= wholeAtOf(kind))
+        whole.set(kind, { id: item.id, at: item.capturedAt });
     },
     all: () => [...noted.values()],
     unresolved: (run) => {
       const last = new Map<string, DoubtfulCapture>();
       for (const one of noted.values()) {
         const kind = kindOf({ run, role: one.role });
-        if (one.run !== run || one.at <= (wholeAt.get(kind) ?? -1)) continue;
+        if (one.run !== run || one.at <= wholeAtOf(kind)) continue;
         if (one.at >= (last.get(kind)?.at ?? -1)) last.set(kind, one);
       }
       return [...last.values()];

@@ -250,6 +250,7 @@ describe("what was refused", () => {
     const names = ["weights.dat", "samples_2026/faces.dat"];
     const said: { name: string; ms: number }[] = [];
     let now = 0;
+    const startedAt = Date.now();
     const told: string[] = [];
     // The hub takes each at once.
     outbox.onAdd = () => {
@@ -259,12 +260,16 @@ describe("what was refused", () => {
     await watchWith(
       {
         hubKnows: () => true,
-        wallNow: () => Date.now(),
         onRefused: ({ path }, { code }) => said.push({ name: `${code} ${path.slice(watched.length + 1)}`, ms: now }),
       },
       async (ms) => {
         now = ms;
-        for (const name of names) await writeFile(join(watched, name), "x".repeat(2_000 + ms / 250));
+        const writtenAt = (startedAt + ms) / 1_000;
+        for (const name of names) {
+          await writeFile(join(watched, name), "x".repeat(2_000 + ms / 250));
+          // By the clock of the test, as the watch reads it.
+          await utimes(join(watched, name), writtenAt, writtenAt);
+        }
         return ms < 400_000;
       },
     );

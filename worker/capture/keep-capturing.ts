@@ -53,8 +53,8 @@ export interface Capturing extends TakeParts {
   onCaptured(capture: Capture): void;
   /** Called when it became known which files belong to captures whose commit waited for that. */
   onClosed?(): void;
-  /** Called with a committed checkpoint that turned out to lack files of its step. */
-  onDoubt?(checkpointId: string, why: string): void;
+  /** Called with a committed checkpoint that turned out to lack files of its step, at each look until it is whole. */
+  onDoubt?(about: { checkpointId: string; step: number; why: string }): void | Promise<void>;
   /** Whether the program said that all it has written is finished, so that no capture waits for more files. Left out: it did not. */
   isAllWritten?: boolean;
   onPassedOver(candidate: Candidate): void;
@@ -195,7 +195,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onSeen: (newest, look) => {
       const run = runs.get(watch.run);
       if (run === undefined || look.files.length === 0) return;
-      // Of several watched folders the one that was written last counts.
+      // The watched folder that was written last counts.
       if (watch.root !== undefined && run.seen !== null && run.seen.at > look.newestMs) return;
       run.seen = { step: newest.step, at: Math.round(look.newestMs), source: newest.stepFrom ?? "name" };
       capturing.onSeen(watch.run, run.seen, newest);
@@ -230,8 +230,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
       if (taken === null) return true;
       for (const { id } of within) await ledger.update(id, { replacedBy: taken.id });
       if (within.length > 0) capturing.onClosed?.();
-      for (const { checkpointId, lacks } of storedWithin(ledger, candidate, look))
-        capturing.onDoubt?.(checkpointId, `${lacks} was written after it was captured`);
+      // It may have been committed since the look that found its late file.
+      await doubtStored(capturing, candidate, look);
       refusals.forget(candidate.path);
       capturing.onCaptured(taken);
       await refusals.saySpecial(candidate, look);
@@ -250,8 +250,22 @@ async function followLooked(
   const { ledger, wallNow, settleMs } = capturing;
   const about = { isKnown, wallNow: wallNow(), waitMs: settleMs * QUIET_TIMES };
   if (await followShape(ledger, candidate, about)) capturing.onClosed?.();
-  const stored = isKnown && candidate.lacks !== undefined ? ledger.storedAs(candidate.path, look.fingerprint) : null;
-  if (stored !== null) capturing.onDoubt?.(stored, lacksWords(candidate.lacks ?? ""));
+  // At once, and not when the late file is finished: nothing may call the half step safe until then.
+  if (!isKnown) return doubtStored(capturing, candidate, look);
+  const { step, lacks } = candidate;
+  const checkpointId = lacks === undefined ? null : ledger.storedAs(candidate.path, look.fingerprint);
+  if (checkpointId !== null && lacks !== undefined)
+    await capturing.onDoubt?.({ checkpointId, step, why: lacksWords(lacks) });
+}
+
+/** Doubts the committed checkpoints that hold a part of this step. */
+async function doubtStored(
+  { ledger, onDoubt }: Pick<Capturing, "ledger" | "onDoubt">,
+  candidate: Candidate,
+  look: Look,
+): Promise<void> {
+  for (const { checkpointId, lacks } of storedWithin(ledger, candidate, look))
+    await onDoubt?.({ checkpointId, step: candidate.step, why: `${lacks} was written after it was captured` });
 }
 
 /** Returns the step of a final model: the one in the Trainer's state beside it, else the highest that is known of the run. */

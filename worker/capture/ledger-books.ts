@@ -1,31 +1,23 @@
 import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { basename, join, sep } from "node:path";
 import * as z from "zod";
-import { byNewest } from "#protocol/checkpoint/checkpoint.ts";
 import { faultData } from "#protocol/faults/fault-data.ts";
-import { isPointerName, shownPlace, stepSource, type ShownPlace, type StepSource } from "#protocol/checkpoint/place.ts";
+import { isPointerName, shownPlace, stepSource, type ShownPlace } from "#protocol/checkpoint/place.ts";
 import { lineBranch, type LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { transferState } from "#protocol/wire/transfer.ts";
 import { capture, type Capture } from "./capture.ts";
+import { noteReached, reachedOf, type ReachedStep } from "./reached-steps.ts";
+import {
+  forgetDoubted,
+  isNewerPoint,
+  notePiece,
+  noteSafe,
+  pointOf,
+  type KeptPiece,
+  type SafePoint,
+} from "./safe-points.ts";
 
 /** Records of the ledger's journal, and the state that they add up to. Pure. */
-
-export interface SafePoint {
-  step: number;
-  at: number;
-  sizeBytes: number;
-  /** Writer epoch of the checkpoint; null where an older worker noted it. */
-  epoch: number | null;
-  /** Origin of the step; absent where an older worker noted it. */
-  source?: StepSource | undefined;
-  /** Where it lies in its watched folder; absent where that is not known. */
-  place?: ShownPlace | undefined;
-}
-
-/** The newest piece of this node that is in the bucket and whose step is not known to be whole. */
-export interface KeptPiece extends SafePoint {
-  files: number;
-}
 
 export const ledgerLine = z.discriminatedUnion("t", [
   z.object({
@@ -75,6 +67,24 @@ export const ledgerLine = z.discriminatedUnion("t", [
   }),
   z.object({ t: z.literal("restored"), path: z.string() }),
   z.object({ t: z.literal("forget-safe"), run: z.string() }),
+  /** A committed checkpoint turned out to lack files; `isTold`: whoever keeps it knows. */
+  z.object({
+    t: z.literal("doubted"),
+    run: z.string(),
+    checkpointId: z.string(),
+    why: z.string(),
+    isTold: z.literal(true).optional(),
+  }),
+  /** Highest step of an epoch; otherwise it follows from the captures. */
+  z.object({
+    t: z.literal("reached"),
+    run: z.string(),
+    root: z.number(),
+    step: z.number(),
+    at: z.number(),
+    epoch: z.number(),
+    source: stepSource.optional(),
+  }),
   z.object({
     t: z.literal("piece"),
     run: z.string(),
@@ -100,6 +110,7 @@ export const ledgerLine = z.discriminatedUnion("t", [
     at: z.number(),
     sizeBytes: z.number(),
     epoch: z.number().nullable().default(null),
+    checkpointId: z.string().optional(),
     source: stepSource.optional(),
     place: shownPlace.optional(),
   }),
@@ -129,6 +140,12 @@ export interface Books {
   /** Paths that a restore of this worker made and that the program has not written since. */
   restored: Set<string>;
   safe: Map<string, SafePoint>;
+  /** The safe point before each of `safe`, which counts again when that one turns out to be half. */
+  safeBefore: Map<string, SafePoint>;
+  /** Doubts about committed checkpoints that nobody was told of yet, by the id of the checkpoint. */
+  owedDoubts: Map<string, string>;
+  /** Highest steps, by the keys of `reached-steps`. */
+  reached: Map<string, ReachedStep>;
   pieces: Map<string, KeptPiece>;
   held: Set<string>;
   ranks: Map<string, number>;
@@ -147,6 +164,9 @@ export const emptyBooks = (): Books => ({
   stored: new Map(),
   restored: new Set(),
   safe: new Map(),
+  safeBefore: new Map(),
+  owedDoubts: new Map(),
+  reached: new Map(),
   pieces: new Map(),
   held: new Set(),
   ranks: new Map(),
@@ -170,10 +190,17 @@ export function apply(books: Books, record: Line): void {
       if (item === undefined) return;
       Object.assign(item, record.change);
       if (record.change.doubt !== undefined && isLastOf(books, item)) books.unfinished.add(item.sourcePath);
+      if (record.change.epoch !== undefined) noteReached(books, reachedOf(item));
       return;
     }
     case "epoch":
       books.epochs.set(record.run, record.epoch);
+      // Captured before the hub could be asked.
+      for (const item of books.captures.values())
+        if (item.run === record.run && item.epoch === null) {
+          item.epoch = record.epoch;
+          noteReached(books, reachedOf(item));
+        }
       if (record.branch === undefined) books.branches.delete(record.run);
       else books.branches.set(record.run, record.branch);
       return;
@@ -202,7 +229,18 @@ export function apply(books: Books, record: Line): void {
       return;
     case "forget-safe":
       books.safe.delete(record.run);
+      books.safeBefore.delete(record.run);
       books.pieces.delete(record.run);
+      return;
+    case "doubted":
+      if (record.isTold === true) books.owedDoubts.delete(record.checkpointId);
+      else {
+        books.owedDoubts.set(record.checkpointId, record.why);
+        forgetDoubted(books, record);
+      }
+      return;
+    case "reached":
+      noteReached(books, record);
       return;
     case "piece": {
       const { run, ...piece } = record;
@@ -240,6 +278,7 @@ function applyTaken(books: Books, item: Capture, taken: KnownContent & { started
   // The program itself has written under that name now.
   books.restored.delete(item.sourcePath);
   if (item.role !== undefined) return;
+  noteReached(books, reachedOf(item));
   const run = books.runs.get(item.run);
   const lastAt = run?.lastAt ?? null;
   const gap = lastAt === null ? null : item.capturedAt - lastAt;
@@ -264,6 +303,7 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
   const point = pointOf({
     ...item,
     at: item.capturedAt,
+    checkpointId: item.id,
     source: stepSourceOf(item.place),
     place: placeOfCapture(item),
   });
@@ -272,25 +312,7 @@ function applyMove(books: Books, record: Extract<Line, { t: "move" }>): void {
     notePiece(books, item.run, { ...point, files: item.files.length });
     return;
   }
-  if (before === undefined || isNewerPoint(point, before)) books.safe.set(item.run, point);
-}
-
-function noteSafe(books: Books, run: string, point: SafePoint): void {
-  books.safe.set(run, point);
-  const piece = books.pieces.get(run);
-  if (piece !== undefined && isNewerPoint(point, piece)) books.pieces.delete(run);
-}
-
-/** Notes a piece, unless a newer one is known or the step is safe. */
-function notePiece({ pieces, safe }: Books, run: string, piece: KeptPiece): void {
-  const isPassed = [safe.get(run), pieces.get(run)].some((known) => known !== undefined && isNewerPoint(known, piece));
-  if (!isPassed) pieces.set(run, piece);
-}
-
-/** Returns the newest piece of the run's present epoch that waits for the pieces of other nodes; null: none does. */
-export function openPieceOf({ pieces, epochs }: Books, run: string): KeptPiece | null {
-  const piece = pieces.get(run);
-  return piece === undefined || piece.epoch !== (epochs.get(run) ?? null) ? null : piece;
+  if (before === undefined || isNewerPoint(point, before)) noteSafe(books, item.run, point);
 }
 
 /** Returns the pointers that were captured with a checkpoint, by the paths where they lay, with their content. */
@@ -314,24 +336,6 @@ export const contentOf = (crc32: string, sizeBytes: number): string => `crc32 ${
 const placeOfCapture = ({ place }: Capture): ShownPlace | undefined =>
   place === undefined ? undefined : shownPlace.parse(place);
 
-const pointOf = ({ step, at, sizeBytes, epoch, source, place }: SafePoint): SafePoint => ({
-  step,
-  at,
-  sizeBytes,
-  epoch,
-  ...(source !== undefined && { source }),
-  ...(place !== undefined && { place }),
-});
-
-/** Returns whether `point` is as new as `other` by the rule of the hub: highest epoch, then highest step. */
-function isNewerPoint(point: SafePoint, other: SafePoint): boolean {
-  // An older worker noted no epoch: the time of writing then decides where the step does not.
-  if (point.epoch === null || other.epoch === null) return other.step <= point.step || other.at <= point.at;
-  return byNewest(keyOf(point, point.epoch), keyOf(other, other.epoch)) <= 0;
-}
-
-const keyOf = ({ step }: SafePoint, writerEpoch: number) => ({ step, writerEpoch });
-
 /** Returns the smallest journal with the same meaning. */
 export function linesOf(books: Books): Line[] {
   return [
@@ -351,7 +355,10 @@ export function linesOf(books: Books): Line[] {
     ...[...books.chosen].map(([run, epoch]): Line => ({ t: "chosen", run, epoch })),
     ...[...books.held].map((run): Line => ({ t: "hold", run, isHeld: true })),
     ...[...books.ranks].map(([run, priority]): Line => ({ t: "rank", run, priority })),
+    ...[...books.safeBefore].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
     ...[...books.safe].map(([run, rest]): Line => ({ t: "safe", run, ...rest })),
+    ...[...books.owedDoubts].map(([checkpointId, why]): Line => ({ t: "doubted", run: "", checkpointId, why })),
+    ...[...books.reached.values()].map((one): Line => ({ t: "reached", ...one })),
     ...[...books.pieces].map(([run, rest]): Line => ({ t: "piece", run, ...rest })),
     ...[...books.captures.values()].map((item): Line => ({ t: "capture", capture: item })),
   ];

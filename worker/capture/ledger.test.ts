@@ -385,16 +385,74 @@ test("a final model that is safe is no step to go on from", async () => {
   await ledger.close();
 });
 
-test("a step of an earlier epoch takes the place of none of a run that began anew, however high it counts", () => {
-  const before = captureOf(100, { epoch: 2 });
-  const now = captureOf(10, { epoch: 3 });
-  expect(overtakenBy({ ...before, state: "done" }, [now])).toEqual([]);
-  expect(idsOf(overtakenBy({ ...now, state: "done" }, [before]))).toEqual(["checkpoint-100"]);
-  for (const both of [
-    [before, now],
-    [now, before],
-  ])
-    expect(idsOf(supersededBy(both))).toEqual(["checkpoint-100"]);
+test("of two lines of training each keeps its newest that waits, however high the other counts", () => {
+  const before = [90, 100].map((step) => captureOf(step, { epoch: 2 }));
+  const now = [10, 20].map((step) => captureOf(step, { epoch: 3 }));
+  for (const all of [
+    [...before, ...now],
+    [...now, ...before],
+  ]) {
+    expect(idsOf(supersededBy(all)).toSorted()).toEqual(["checkpoint-10", "checkpoint-90"]);
+    expect(idsOf(overtakenBy(captureOf(30, { epoch: 3, state: "done" }), all))).toEqual(idsOf(now));
+    expect(idsOf(overtakenBy(captureOf(110, { epoch: 2, state: "done" }), all))).toEqual(idsOf(before));
+  }
+});
+
+test("the highest step of an epoch is known after a restart, when its captures have ended; times of writing are kept apart", async () => {
+  let ledger = await open();
+  const save = async (step: number, change: Partial<Capture> = {}) => {
+    const item = captureOf(step, change);
+    await ledger.add(item, `print ${step}`);
+    await ledger.drop(item.id);
+  };
+  const stepsOf = (epoch: number, root = 0) => ledger.reached({ run: "llama", root, epoch }).map(({ step }) => step);
+  const byTime = { path: filePath.parse("last.pt"), kind: "file", stepFrom: "time" } as const;
+  await save(200);
+  await save(150);
+  await save(1_764_500_000, { place: byTime });
+  await save(300, { role: "final-model" });
+  const unknown = captureOf(220, { epoch: null });
+  await ledger.add(unknown, "print 220");
+  // Twice: the second start reads what the first has compacted.
+  for (let starts = 0; starts < 2; starts++) {
+    expect(stepsOf(1)).toEqual([200, 1_764_500_000]);
+    await ledger.close();
+    ledger = await open();
+  }
+  await ledger.noteEpoch("llama", 1);
+  expect(ledger.get(unknown.id)?.epoch).toBe(1);
+  expect(stepsOf(1)).toEqual([220, 1_764_500_000]);
+  await save(10, { epoch: 2 });
+  expect([stepsOf(1), stepsOf(2), stepsOf(2, 1)]).toEqual([[1_764_500_000], [10], []]);
+  await ledger.close();
+});
+
+test("a safe step that turns out to be half is none any more, the one before it is, and the doubt waits to be told", async () => {
+  let ledger = await open();
+  const makeSafe = async (step: number) => {
+    const item = captureOf(step);
+    await ledger.add(item, `print ${step}`);
+    for (const to of ["running", "done"] as const) await ledger.move(item.id, to, { by: "node", at: 5 });
+    await ledger.drop(item.id);
+  };
+  await makeSafe(10);
+  await makeSafe(20);
+  await ledger.close();
+  ledger = await open();
+  await ledger.oweDoubt({ run: "llama", checkpointId: "checkpoint-20", why: "optim_20.pt is missing" });
+  const known = () => [ledger.safe("llama")?.step ?? null, [...ledger.owedDoubts()]];
+  for (let starts = 0; starts < 2; starts++) {
+    expect(known()).toEqual([10, [["checkpoint-20", "optim_20.pt is missing"]]]);
+    await ledger.close();
+    ledger = await open();
+  }
+  await ledger.settleDoubt("checkpoint-20");
+  await ledger.oweDoubt({ run: "llama", checkpointId: "checkpoint-10", why: "optim_10.pt is missing" });
+  await ledger.settleDoubt("checkpoint-10");
+  await ledger.close();
+  ledger = await open();
+  expect(known()).toEqual([null, []]);
+  await ledger.close();
 });
 
 test("checkpoints in several watched folders of a run never take each other's place", () => {

@@ -7,17 +7,9 @@ import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { openJournal, readJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { fingerprintWithoutLabels, looseFingerprint, type Look, type LooseFingerprint } from "./detection/look.ts";
-import {
-  apply,
-  emptyBooks,
-  ledgerLine,
-  linesOf,
-  type Books,
-  type KeptPiece,
-  type Line,
-  type SafePoint,
-  openPieceOf,
-} from "./ledger-books.ts";
+import { apply, emptyBooks, ledgerLine, linesOf, type Books, type Line } from "./ledger-books.ts";
+import { noteReached, reachedIn, reachedOf, type ReachedStep } from "./reached-steps.ts";
+import { openPieceOf, type KeptPiece, type SafePoint } from "./safe-points.ts";
 
 /**
  * The queue of captures, on disk before anybody is told of them. A capture stays in it until its end is in the outbox, so a
@@ -94,7 +86,10 @@ export interface Ledger {
   noteRestored(path: string): Promise<void>;
   /** Returns the epoch in which this node last wrote the run; null when it never did. */
   writerEpoch(run: string): number | null;
-  /** `branch`: where the epoch branches off, when it is a new line of training. */
+  /**
+   * Notes the epoch of a run, also for its captures that have none yet. `branch`: where the epoch branches off, when it is a new line
+   * of training.
+   */
   noteEpoch(run: string, epoch: number, branch?: LineBranch): Promise<void>;
   /** Returns the epoch for which `--from` moved newer checkpoints on this disk aside; null: none. */
   chosenEpoch(run: string): number | null;
@@ -106,6 +101,14 @@ export interface Ledger {
   noteSafe(run: string, point: SafePoint): Promise<void>;
   /** Forgets the safe point: training was started from its beginning, and nothing of its present line is safe. */
   forgetSafe(run: string): Promise<void>;
+  /** Returns the highest steps that were captured in that epoch from that watched folder: counted, and by time of writing. */
+  reached(of: Pick<ReachedStep, "run" | "root" | "epoch">): readonly ReachedStep[];
+  /** Records that a committed checkpoint lacks files: it is no safe point any more, and whoever keeps it is to be told. */
+  oweDoubt(about: { run: string; checkpointId: string; why: string }): Promise<void>;
+  /** Doubts that are not told yet, with the reason, by the id of the checkpoint. */
+  owedDoubts(): ReadonlyMap<string, string>;
+  /** Records that a doubt was told, or will never be accepted. */
+  settleDoubt(checkpointId: string): Promise<void>;
   /** Returns when this state folder first saw the run, epoch ms. */
   runStartedAt(run: string): Promise<number>;
   intervalMs(run: string): number | null;
@@ -142,6 +145,7 @@ export async function openLedger(
   for (const item of books.captures.values()) {
     if (item.state === "running") item.state = "waiting";
     item.epoch ??= books.epochs.get(item.run) ?? null;
+    noteReached(books, reachedOf(item));
   }
   await journal.compact(() => linesOf(books));
 
@@ -225,18 +229,14 @@ export async function openLedger(
     noteRestored: async (path) => {
       if (!books.restored.has(path)) await write({ t: "restored", path });
     },
-    writerEpoch: (run) => books.epochs.get(run) ?? null,
-    noteEpoch: async (run, epoch, branch) => {
-      if (books.epochs.get(run) !== epoch) await write({ t: "epoch", run, epoch, ...(branch && { branch }) });
-    },
-    chosenEpoch: (run) => books.chosen.get(run) ?? null,
-    noteChosen: (run, epoch) => write({ t: "chosen", run, epoch }),
+    ...epochsOf(books, write),
     safe: (run) => books.safe.get(run) ?? null,
     piece: (run) => openPieceOf(books, run),
     forgetSafe: async (run) => {
       if (books.safe.has(run)) await write({ t: "forget-safe", run });
     },
     noteSafe: (run, point) => write({ t: "safe", run, ...point }),
+    ...doubtsOf(books, write),
     runStartedAt: async (run) => {
       const known = books.runs.get(run);
       if (known !== undefined) return known.startedAt;
@@ -246,6 +246,38 @@ export async function openLedger(
     },
     intervalMs: (run) => books.runs.get(run)?.intervalMs ?? null,
     close: journal.close,
+  };
+}
+
+/** Returns the calls about the epochs of runs. */
+function epochsOf(
+  books: Books,
+  write: (record: Line) => Promise<void>,
+): Pick<Ledger, "writerEpoch" | "noteEpoch" | "chosenEpoch" | "noteChosen" | "reached"> {
+  return {
+    writerEpoch: (run) => books.epochs.get(run) ?? null,
+    noteEpoch: async (run, epoch, branch) => {
+      const hasUnknown = books.captures.values().some((item) => item.run === run && item.epoch === null);
+      if (books.epochs.get(run) !== epoch || hasUnknown)
+        await write({ t: "epoch", run, epoch, ...(branch && { branch }) });
+    },
+    chosenEpoch: (run) => books.chosen.get(run) ?? null,
+    noteChosen: (run, epoch) => write({ t: "chosen", run, epoch }),
+    reached: (of) => reachedIn(books, of),
+  };
+}
+
+/** Returns the calls about doubts that came after the commit. */
+function doubtsOf(
+  books: Books,
+  write: (record: Line) => Promise<void>,
+): Pick<Ledger, "oweDoubt" | "owedDoubts" | "settleDoubt"> {
+  return {
+    oweDoubt: async ({ run, checkpointId, why }) => {
+      if (!books.owedDoubts.has(checkpointId)) await write({ t: "doubted", run, checkpointId, why });
+    },
+    owedDoubts: () => new Map(books.owedDoubts),
+    settleDoubt: (checkpointId) => write({ t: "doubted", run: "", checkpointId, why: "", isTold: true }),
   };
 }
 
@@ -269,7 +301,7 @@ function createWriter(books: Books, journal: { append(record: Line): Promise<voi
   };
 }
 
-/** What a worker left in its ledger. */
+/** Content of the ledger of a worker that has ended. */
 export interface LeftLedger {
   captures: readonly Capture[];
   /** Folders in which checkpoints were seen. */
@@ -319,15 +351,16 @@ export const overtakenBy = (safe: Capture, captures: readonly Capture[]): Captur
 export const isOfOneLine = (a: OfLine, b: OfLine): boolean => lineOf(a) === lineOf(b);
 
 /**
- * A capture that may be incomplete takes no place of a complete one, and one of another watched folder of the run of none.
- * `root`: when the capture is not taken yet.
+ * A capture that may be incomplete takes no place of a complete one, and one of another watched folder of the run or of another
+ * epoch of none: the last checkpoint before a new line of training is the newest of its line. `root`: when the capture is not
+ * taken yet.
  */
-type OfLine = Pick<Capture, "run" | "role" | "doubt"> & {
+type OfLine = Pick<Capture, "run" | "role" | "doubt" | "epoch"> & {
   place?: Capture["place"];
   root?: WatchedRoot | undefined;
 };
-const lineOf = ({ run, role, doubt, place, root = place?.root }: OfLine): string =>
-  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}${root === undefined ? "" : ` in ${root.index}`}`;
+const lineOf = ({ run, role, doubt, epoch, place, root = place?.root }: OfLine): string =>
+  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}${root === undefined ? "" : ` in ${root.index}`} ${epoch ?? ""}`;
 
 function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   const newest = new Map<string, Capture>();
@@ -338,12 +371,9 @@ function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   return newest;
 }
 
-/** The epoch decides before the step: a run that began anew counts from 0 again. A capture without an epoch is of the newest. */
-function isNewer(a: Capture, b: Capture): boolean {
-  const [ofA, ofB] = [a.epoch ?? Infinity, b.epoch ?? Infinity];
-  if (ofA !== ofB) return ofA > ofB;
-  return a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step;
-}
+/** Returns whether one of two captures of a line is the newer one. */
+const isNewer = (a: Capture, b: Capture): boolean =>
+  a.step === b.step ? a.capturedAt > b.capturedAt : a.step > b.step;
 
 /** Returns the bytes that are still to be sent, as far as earlier attempts tell. */
 const leftBytes = ({ sizeBytes, sentBytes }: Capture): number => Math.max(0, sizeBytes - sentBytes);

@@ -218,8 +218,9 @@ test("a committed step that lacks what the second one has is doubted afterwards"
   await watchFor(10_000, [[0, "model_10.pt"]]);
   const [first] = ledger.all();
   await commitAll();
-  const doubts: string[][] = [];
-  const onDoubt = (...about: string[]) => void doubts.push(about);
+  const doubts: [string, string][] = [];
+  const onDoubt = ({ checkpointId, why }: { checkpointId: string; why: string }) =>
+    void doubts.push([checkpointId, why]);
   await watchFor(
     20_000,
     [
@@ -236,8 +237,9 @@ test("a committed step that lacks what the second one has is doubted afterwards"
 test("a committed step whose second file came after all is doubted, and one whose label moved is not", async () => {
   await watchFor(10_000, [[0, "model_10.pt"]]);
   await commitAll();
-  const doubts: string[][] = [];
-  const onDoubt = (...about: string[]) => void doubts.push(about);
+  const doubts: [string, string][] = [];
+  const onDoubt = ({ checkpointId, why }: { checkpointId: string; why: string }) =>
+    void doubts.push([checkpointId, why]);
   await watchFor(20_000, [[0, "last.pt"]], { onDoubt });
   await commitAll();
   expect(doubts).toEqual([]);
@@ -245,4 +247,34 @@ test("a committed step whose second file came after all is doubted, and one whos
   await watchFor(20_000, [[0, "optim_10.pt"]], { onDoubt });
   expect(doubts.map(([id]) => id)).toContain(half);
   expect(doubts.at(-1)?.[1]).toBe("optim_10.pt was written after it was captured");
+});
+
+test("the late file of a committed step is told while it is written, and not when it is finished", async () => {
+  await watchFor(10_000, [[0, "model_10.pt"]]);
+  const [half] = ledger.all();
+  await commitAll();
+  const doubts: unknown[] = [];
+  const onDoubt = (about: unknown) => void doubts.push(about);
+  const begun = Buffer.alloc(1_000);
+  // It changes at each look, so that nothing is captured.
+  const written = Array.from({ length: 20 }, (_, at) => [at * 100, "optim_10.pt", begun.subarray(0, at)] as const);
+  await watchFor(1_500, written, { onDoubt });
+  expect(ledger.all()).toHaveLength(1);
+  expect(doubts[0]).toEqual({ checkpointId: half?.id, step: 10, why: "optim_10.pt was written after it was captured" });
+});
+
+test("a wait that is over begins anew when a file of its step appears before it is committed", async () => {
+  await watchFor(10_000, [[0, "model_10.pt"]]);
+  const [half] = ledger.all();
+  if (half === undefined) throw new Error("nothing was captured");
+  await ledger.update(half.id, { open: null });
+  const begun = Buffer.alloc(1_000);
+  const written = Array.from({ length: 20 }, (_, at) => [at * 100, "optim_10.pt", begun.subarray(0, at)] as const);
+  await watchFor(1_500, written);
+  expect(taken()).toEqual([["model_10.pt", "open"]]);
+  await watchFor(60_000, [[1_000, "optim_10.pt"]]);
+  expect(taken()).toEqual([
+    ["model_10.pt", "replaced"],
+    ["model_10.pt", "optim_10.pt", "open"],
+  ]);
 });

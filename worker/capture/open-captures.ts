@@ -1,4 +1,5 @@
 import { basename, dirname } from "node:path";
+import { isEnded } from "#protocol/wire/transfer.ts";
 import { isBeside } from "#protocol/checkpoint/place.ts";
 import { isLabelName, partOf } from "#protocol/recognition/checkpoint-file-names.ts";
 import type { Capture } from "./capture.ts";
@@ -42,13 +43,15 @@ export const isOpen = ({ open, replacedBy }: Pick<Capture, "open" | "replacedBy"
   open != null && replacedBy === undefined;
 
 /** Returns the open captures that a candidate contains: the same step in the same folder, with some of its files. */
-export function openWithin(captures: readonly Capture[], candidate: Candidate): Capture[] {
+export const openWithin = (captures: readonly Capture[], candidate: Candidate): Capture[] =>
+  capturesWithin(captures, candidate).filter(isOpen);
+
+function capturesWithin(captures: readonly Capture[], candidate: Candidate): Capture[] {
   const { step, kind, names = [candidate.name] } = candidate;
   if (kind === "folder") return [];
   const own = new Set(names);
   return captures.filter(
     (item) =>
-      isOpen(item) &&
       item.step === step &&
       dirname(item.sourcePath) === folderOf(candidate) &&
       item.files.every(({ path }) => isBeside(path) || own.has(basename(path))),
@@ -93,8 +96,9 @@ export function storedWithin(
 type OpenLedger = Pick<Ledger, "all" | "update">;
 
 /**
- * Follows what a look shows about open captures: a wait begins anew while files of its step are written, and ends where other steps
- * show which files belong to one. `isKnown`: the candidate was captured as it is. Returns whether one ended.
+ * Follows what a look shows about open captures: a wait begins anew while files of its step are written, also when it was over and
+ * the commit has not come through; it ends where other steps show which files belong to one. `isKnown`: the candidate was captured
+ * as it is. Returns whether one ended.
  */
 export async function followShape(
   ledger: OpenLedger,
@@ -103,6 +107,10 @@ export async function followShape(
 ): Promise<boolean> {
   const { isKnown, wallNow, waitMs } = about;
   let isClosed = false;
+  if (!isKnown && candidate.mayGrow === true)
+    for (const item of capturesWithin(ledger.all(), candidate))
+      if (isWaitOver(item) && hasMore(item, candidate))
+        await ledger.update(item.id, { open: { until: wallNow + waitMs, isPart: true } });
   for (const item of openWithin(ledger.all(), candidate)) {
     const isGrowing = !isKnown || hasMore(item, candidate);
     if (isGrowing && item.open != null && item.open.until - wallNow < waitMs / 2)
@@ -113,6 +121,10 @@ export async function followShape(
   }
   return isClosed;
 }
+
+/** Returns whether the wait of a capture is over, and it is neither committed nor replaced. */
+const isWaitOver = ({ open, state, replacedBy, doubt }: Capture): boolean =>
+  open === null && !isEnded(state) && replacedBy === undefined && doubt === undefined;
 
 /** Returns the doubt about a step that has fewer files than the steps beside it. */
 export const lacksWords = (lacks: string): string => `${lacks} is missing, which the other steps have`;

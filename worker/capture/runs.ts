@@ -16,8 +16,6 @@ export interface Run {
   /** Why this node no longer writes it; null while it does. */
   over: Fault | null;
   seen: SeenStep | null;
-  /** Highest step that was captured in an epoch since this worker started, by the number of the watched folder. */
-  written: Map<number, SeenStep & { epoch: number }>;
 }
 
 /** Newest checkpoint on the disk. `at`: when it was written, epoch ms. */
@@ -47,6 +45,10 @@ export interface Runs {
   beginLine(name: string, branch: LineBranch): Promise<ClaimAnswer>;
   /** Joins the line that another node of the group opened after the present epoch. Returns whether there is one. */
   joinLine(name: string): Promise<boolean>;
+  /** Notes the claim of an earlier line, of which captures are still sent. */
+  noteEarlier(name: string, claim: ClaimAnswer): void;
+  /** Returns the claim of an epoch, as far as this process knows it. */
+  claimOf(name: string, epoch: number | null): ClaimAnswer | null;
   /** Ends the run at this node after the hub answered EPOCH_OVER. */
   end(name: string, fault: Fault): void;
 }
@@ -60,9 +62,8 @@ export function createRuns(
     onClaimed?: (run: Run, claim: ClaimAnswer) => Promise<void>;
   },
 ): Runs {
-  const runs = new Map<string, Run>(
-    names.map((name) => [name, { name, claim: null, over: null, seen: null, written: new Map() }]),
-  );
+  const runs = new Map<string, Run>(names.map((name) => [name, { name, claim: null, over: null, seen: null }]));
+  const earlier = new Map<string, ClaimAnswer>();
   const end = (name: string, fault: Fault) => {
     const run = runs.get(name);
     if (run === undefined || run.over !== null) return;
@@ -70,7 +71,7 @@ export function createRuns(
     options.onOver(run);
   };
   const runOf = (name: string): Run => {
-    const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null, written: new Map() };
+    const run = runs.get(name) ?? { name: name as RunName, claim: null, over: null, seen: null };
     runs.set(name, run);
     if (run.over !== null) throw run.over;
     return run;
@@ -116,6 +117,11 @@ export function createRuns(
     },
     all: () => [...runs.values()],
     get: (name) => runs.get(name),
+    noteEarlier: (name, claim) => void earlier.set(`${name} ${claim.epoch}`, claim),
+    claimOf: (name, epoch) => {
+      const claim = runs.get(name)?.claim ?? null;
+      return claim?.epoch === epoch ? claim : (earlier.get(`${name} ${epoch}`) ?? null);
+    },
     end,
     epochOf: async (name) => runOf(name).claim ?? (await askAnew(name)),
     askAnew,

@@ -68,6 +68,7 @@ export async function takeCapture(
       step: candidate.step,
       sizeBytes: look.sizeBytes,
       root: watchedRoot,
+      epoch: parts.runs.get(run)?.claim?.epoch ?? null,
     },
     async () => {
       if (ledger.knows(candidate.path, look.fingerprint)) return null;

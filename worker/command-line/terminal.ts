@@ -11,7 +11,7 @@ export interface Terminal {
   say(text: string, facts: { type: string } & Record<string, unknown>): void;
   /**
    * Draws the current progress in place of the last one. `lines` and `facts` are called only when their result is shown; `columns`: the
-   * width of the terminal, 0 when unknown. What is wider is cut off, and what is higher than the terminal is counted.
+   * width of the terminal, 0 when unknown. Wider lines are cut off; lines that do not fit below are counted.
    */
   draw(lines: (columns: number) => readonly string[], facts: () => { type: string } & Record<string, unknown>): void;
   /** Writes the result of the command. */

@@ -12,7 +12,7 @@ import {
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { MOST_POINTS } from "#protocol/wire/hello.ts";
 import type { Capture } from "../capture/capture.ts";
-import type { SafePoint } from "../capture/ledger-books.ts";
+import type { SafePoint } from "../capture/safe-points.ts";
 import { shownName, type Verb } from "../command-line/verb.ts";
 import type { Config } from "../command-line/config.ts";
 import { joinHub } from "../hub-link/joined-hub.ts";
@@ -25,7 +25,7 @@ const HUB_MS = 3_000;
 
 type Waiting = Pick<Capture, "run" | "step" | "state" | "sizeBytes" | "capturedAt" | "role">;
 
-/** What the ledger of this node has. */
+/** Content of this node's ledger. */
 interface Books {
   captures: readonly Waiting[];
   safe: ReadonlyMap<string, SafePoint>;
@@ -33,7 +33,7 @@ interface Books {
   runs?: ReadonlySet<string>;
 }
 
-/** What the runs of this node can be continued from, and who says so. */
+/** Checkpoints from which the runs of this node can be continued, and the source of that answer. */
 export interface AdviceHere {
   runs: ContinueFrom[];
   /** `node`: neither hub nor bucket answered, and the node does not know what became of its checkpoints. */
@@ -89,7 +89,7 @@ export function adviceHere(
   const known = disks.flatMap((disk) => {
     const point = points === null ? own(disk) : points.find(({ run }) => run === disk.run);
     if (point === undefined) return [];
-    // Of a run that it never wrote there is nothing to tell.
+    // There is nothing to tell about a run that this node never wrote.
     const isWritten = disk.localStep !== null || point.doubtful !== undefined || point.openPieces !== undefined;
     return isWritten ? [continueFrom(disk, point)] : [];
   });

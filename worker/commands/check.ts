@@ -17,8 +17,8 @@ type State = keyof typeof SIGNS;
 const WIDTH = 16;
 
 /**
- * `tidemark check`: compares two folders and changes nothing. A line for each file; 6 unless all are the same. What
- * could not be compared is not the same: `--download` compares the bytes, `--size-only` asks for no more than sizes.
+ * `tidemark check`: compares two folders and changes nothing. A line for each file; 6 unless all are the same. A
+ * file that could not be compared is not the same: `--download` compares the bytes, `--size-only` asks for no more than sizes.
  * Faults: those of `withSides`.
  */
 export function check(verb: Verb): Promise<number> {

@@ -55,7 +55,7 @@ interface LimitsSet extends SetLimits {
   file: string;
 }
 
-/** What `tidemark limit` or the hub set while workers ran goes before what they are started with. */
+/** Returns the limits that `tidemark limit` or the hub set while workers ran: they override those of a worker's start. */
 async function limitsSet(env: Environment, home: string | null): Promise<LimitsSet> {
   const { setting } = examineSetting("agent", "state", env);
   const state = await findStateFolder(setting.values[0] ?? null, home);

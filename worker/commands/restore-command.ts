@@ -158,7 +158,7 @@ async function cancelOthers({ hub, memory, restorer }: Agent, { run, step, role 
   }
 }
 
-/** What a person is told before the files are loaded. */
+/** Returns the warning that a person reads before the files are loaded. */
 export function foreignWords(foreign: RestoreAnswer["foreign"]): string {
   if (foreign === null) return "";
   const files = foreign.pickles === 1 ? "One pickle file" : `${formatCount(foreign.pickles)} pickle files`;

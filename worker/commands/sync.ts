@@ -65,7 +65,7 @@ export function sync(verb: Verb): Promise<number> {
       });
       return code;
     }
-    // What a name of SRC could not become, or what was not seen of it, is no reason to keep what SRC certainly does not have.
+    // Names of SRC that cannot exist at DST, or were not seen, do not protect objects that SRC certainly lacks.
     const before = failures.length;
     const remove = (entries: Rows<Entry>) =>
       removeExtra(verb, { to: ends.to, storeSession: sides.storeSessions.to, entries, staying });
@@ -87,11 +87,11 @@ function said(entries: Rows<Entry>): string {
   return `${formatCount(entries.length)} files (${formatBytes(bytes)})`;
 }
 
-/** What the file systems of this world round a date to. */
+/** Coarsest rounding of dates by a common file system: FAT rounds to 2 s. */
 const SAME_DATE_MS = 2_000;
 const WIDTH = 16;
 
-/** What DST lacks or has differently. */
+/** Returns the files that DST lacks or has differently. */
 async function copiesOf(
   verb: Verb,
   about: { sides: Sides; paired: Paired; failures: Failure[] },
@@ -120,7 +120,7 @@ async function copiesOf(
 
 /**
  * Whether the dates say that nothing changed since the one was made from the other. `aheadMs`: how far the store's clock is before this
- * machine's. Of a file that counts which is later, its own date or that of its last change: a copy may keep an older date.
+ * machine's. For a file the later of its date and the date of its last change counts, because a copy may keep an older date.
  */
 function isUntouched({ from, to }: Pair, aheadMs: number): boolean {
   if (from.modifiedAtMs === null || to.modifiedAtMs === null) return false;
@@ -149,7 +149,7 @@ function asFile(entry: Entry): FileEntry {
   return entry;
 }
 
-/** What can have its name at DST, and what moves it. The rest is added to the failures. */
+/** Returns the files whose names can exist at DST, with the transfer of each. Adds the others to the failures. */
 async function placed(
   verb: Verb,
   about: {

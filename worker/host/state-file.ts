@@ -8,7 +8,7 @@ import { syncFolder } from "../base/journal.ts";
 /** Flags to create a new file: opening fails when the path exists, also as a symbolic link that someone else planted. */
 export const NEW_FILE = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 
-/** What a disk without hard links answers. */
+/** Error codes of a disk without hard links. */
 const NO_LINKS: ReadonlySet<string | null> = new Set(["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS", "EMLINK"]);
 
 /**

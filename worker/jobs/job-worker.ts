@@ -7,7 +7,7 @@ import type { Clock } from "../base/clock.ts";
 import type { JobMessages } from "./job-messages.ts";
 import type { UnreportedEnd } from "./unreported-end.ts";
 
-/** What all attempts of one `tidemark work` share. */
+/** State that all attempts of one `tidemark work` share. */
 export interface JobWorker {
   /** Command of the agents that follow each other, with their common state folder and start id. */
   command: AgentCommand & { state: string; bootId: string };

@@ -76,7 +76,7 @@ export async function askForJob(
       tries = 0;
     } catch (error) {
       if (signal.aborted) return null;
-      // What a person has to mend, such as a wrong right, does not end the node: it may be mended while it waits.
+      // A fault that a person has to mend, such as a missing right, does not end the node: it may be mended while the node waits.
       if (!isFault(error) || isFatal(error)) throw error;
       reporter.waitingFor(error);
       pauseMs += jitter(clock, tries++);

@@ -27,4 +27,6 @@ export interface Beginning {
   startedAt: number;
   /** Whether the program was seen not to continue from there, or whether that cannot be known: it is not judged again. */
   isElsewhere?: true;
+  /** Report that was made on a step that the program said, before it had written a checkpoint. */
+  toldByWord?: { fromStep: number | null };
 }

@@ -188,8 +188,8 @@ const OF_ALL: ReadonlySet<Fault["code"]> = new Set([
 ]);
 
 /**
- * Returns whether a log was cut or replaced while it was sent, as rotation does. What it held is gone, and the next copy
- * takes what it holds then, so this is no reason to keep what SRC lacks.
+ * Returns whether a log was cut or replaced while it was sent, as rotation does. Its former content is gone, and the next copy
+ * takes the new one, so `--delete` still removes what SRC lacks.
  */
 export const isRotatedLog = ({ name, fault }: Failure): boolean =>
   fault.code === "SOURCE_CHANGED" && isAppendOnly(name);

@@ -60,7 +60,12 @@ export function descendantsOf(
   const reaper = becomeSubreaper();
   const find = () => {
     const adopted = reaper.adopted();
-    return choosePrograms(seeProcesses(), { records: [record], folders: [], self: process.pid, adopted });
+    return choosePrograms(seeProcesses(record.process?.startedAt), {
+      records: [record],
+      folders: [],
+      self: process.pid,
+      adopted,
+    });
   };
   const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
   /** Processes that got TERM, from the worker or from their shell, or that have a handler for the INT that they got. */

@@ -1,5 +1,9 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { expect, test } from "vitest";
-import { choosePrograms, type SeenProcess } from "./find-orphans.ts";
+import { readProcess } from "../host/list-processes.ts";
+import { choosePrograms, seeProcesses, type SeenProcess } from "./find-orphans.ts";
+import { MARK } from "./program-record.ts";
 
 const ID = "0b8f2a52-6b0e-4f7a-9c1d-000000000001";
 const seen = (pid: number, about: Partial<SeenProcess> = {}): SeenProcess => ({
@@ -73,4 +77,20 @@ test("what came to this process, and what the record says of such, belong to it 
   // The number is somebody else's now, and so is the session.
   const another = [seen(1), seen(70, { startedAt: "9999" }), seen(72, { session: 70 })];
   expect(pidsOf(another, found)).toEqual([]);
+});
+
+test.runIf(process.platform === "linux")("marks are read of processes that are not older than a program", async () => {
+  const id = "5f0c7b1e-6f0b-4b0e-9a4b-0d9c5a4f1c11";
+  const child = spawn("sleep", ["600"], { env: { ...process.env, [MARK]: `${id}.key` } });
+  try {
+    await once(child, "spawn");
+    const pid = child.pid ?? 0;
+    const startedAt = BigInt(readProcess(pid)?.startedAt ?? 0);
+    const markOf = (since: bigint | null) => seeProcesses(since?.toString()).find((one) => one.pid === pid)?.mark;
+    await expect.poll(() => markOf(null)).toEqual({ id, folders: ["key"] });
+    expect(markOf(startedAt)).toEqual({ id, folders: ["key"] });
+    expect(markOf(startedAt + 1n)).toBe(null);
+  } finally {
+    child.kill("SIGKILL");
+  }
 });

@@ -13,6 +13,9 @@ export interface SeenProcess extends ProcessEntry {
   mark: { id: string; folders: readonly string[] } | null;
 }
 
+/** Kernel threads have no environment. Their parent is `kthreadd`, the second process of a machine; a container has none. */
+const isKernelThread = ({ parent, session }: ProcessEntry): boolean => parent === 2 && session === 0;
+
 /** A process of a program that has not ended. */
 export interface LeftProcess {
   pid: number;
@@ -62,9 +65,15 @@ export function choosePrograms(
   return [...found.values()];
 }
 
-/** Returns the running processes, with marks where their environment is readable. */
-export function seeProcesses(): SeenProcess[] {
+/**
+ * Returns the running processes, with marks where their environment is readable.
+ * @param since start time of a program in kernel ticks: the marks of older processes are left out, because none can be one of
+ *   its processes, and reading the environments of a whole machine takes much longer than listing its processes
+ */
+export function seeProcesses(since: string | null = null): SeenProcess[] {
+  const isOlder = ({ startedAt }: ProcessEntry): boolean => since !== null && BigInt(startedAt) < BigInt(since);
   return listProcesses().map((one) => {
+    if (isOlder(one) || isKernelThread(one)) return { ...one, mark: null };
     const text = readVariable(one.pid, MARK);
     if (text === null) return { ...one, mark: null };
     const mark = readMark(text);

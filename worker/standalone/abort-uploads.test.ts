@@ -42,14 +42,20 @@ test("count and bytes are said once for an epoch, and a missing right is said wi
   const say = (sentence: string) => void said.push(sentence);
   const parts = { prefix: PREFIX, assertWriter: isWriter, say };
   const aborter = createUploadAborter({ ...parts, uploads });
-  aborter.claimed(RUN, 2);
-  aborter.claimed(RUN, 2);
+  aborter.claimed(RUN, 2, 2);
+  aborter.claimed(RUN, 2, 2);
   await aborter.finish(5_000);
   expect(said).toEqual([`Removed the parts of 1 upload of ${RUN} that an earlier writer left unfinished: 500 B.`]);
   expect(left()).toEqual([]);
   const list = () => Promise.reject(new Fault("ACCESS_DENIED", { op: "ListMultipartUploads" }));
   const denied = createUploadAborter({ ...parts, uploads: { ...uploads, list } });
-  denied.claimed(RUN, 2);
+  denied.claimed(RUN, 2, 2);
   await denied.finish(5_000);
   expect(said[1]).toContain(`Parts of uploads of ${RUN} that earlier writers left unfinished may stay in the bucket`);
+});
+
+test("uploads of a line that this node may still send are left alone", async () => {
+  const { uploads, left } = createUploads([keyOf(1, "a"), keyOf(2, "b"), keyOf(3, "c")]);
+  await abortEnded({ uploads, prefix: PREFIX, assertWriter: isWriter }, { run: RUN, epoch: 3, first: 2 });
+  expect(left()).toEqual([keyOf(2, "b"), keyOf(3, "c")]);
 });

@@ -70,16 +70,17 @@ interface AbortParts {
 const LANES = 4;
 
 /**
- * Aborts the uploads of a run whose epoch is lower than `epoch`, at most a thousand. Such an upload can belong to no checkpoint
- * any more: a manifest of its epoch is not accepted, and what a node captured in an earlier epoch it does not send.
+ * Aborts the uploads of a run whose epoch is lower than `first`, at most a thousand. Such an upload can belong to no checkpoint
+ * any more: a manifest of its epoch is not accepted, and what a node captured then it does not send. `epoch`: the present one;
+ * `first`: the first of the lines that its program began since, which the node may still send.
  * @throws Fault EPOCH_OVER when another node writes the run, those of the store
  */
 export async function abortEnded(
   { uploads, prefix, assertWriter }: AbortParts,
-  { run, epoch }: { run: RunName; epoch: number },
+  { run, epoch, first = epoch }: { run: RunName; epoch: number; first?: number },
 ): Promise<{ count: number; bytes: number }> {
   const found = await uploads.list(`${prefix}${OWN_FOLDERS.data}${run}/`);
-  const ended = found.filter(({ key }) => (dataKeyOrNull(prefix, key)?.epoch ?? epoch) < epoch);
+  const ended = found.filter(({ key }) => (dataKeyOrNull(prefix, key)?.epoch ?? first) < first);
   const aborted = { count: 0, bytes: 0 };
   await forEachOf(ended, LANES, async (upload) => {
     const bytes = await uploads.sizeOf(upload);
@@ -93,7 +94,8 @@ export async function abortEnded(
 
 /** Aborts uploads of earlier writers in the background, once for each epoch that this node claims. */
 export interface UploadAborter {
-  claimed(run: RunName, epoch: number): void;
+  /** `first`: the lowest epoch that this node may still send checkpoints of. */
+  claimed(run: RunName, epoch: number, first: number): void;
   /** Waits up to so many ms for what is under way, then aborts nothing more. No faults. */
   finish(mostMs: number): Promise<void>;
 }
@@ -106,9 +108,9 @@ export function createUploadAborter(parts: AbortParts & { say: Say }): UploadAbo
     if (isOver) throw new Fault("CANCELLED", { op: "abort uploads", subject: run });
     await parts.assertWriter(run, epoch);
   };
-  const abort = async (run: RunName, epoch: number) => {
+  const abort = async (run: RunName, epoch: number, first: number) => {
     try {
-      const { count, bytes } = await abortEnded({ ...parts, assertWriter }, { run, epoch });
+      const { count, bytes } = await abortEnded({ ...parts, assertWriter }, { run, epoch, first });
       if (count === 0) return;
       const what = count === 1 ? "1 upload" : `${formatCount(count)} uploads`;
       const sentence = `Removed the parts of ${what} of ${run} that an earlier writer left unfinished: ${formatBytes(bytes)}.`;
@@ -122,12 +124,12 @@ export function createUploadAborter(parts: AbortParts & { say: Say }): UploadAbo
     }
   };
   return {
-    claimed: (run, epoch) => {
+    claimed: (run, epoch, first) => {
       const name = `${run}/${epoch}`;
       // The first epoch of a run has none before it.
       if (epoch <= 1 || begun.has(name)) return;
       begun.add(name);
-      const task = abort(run, epoch).finally(() => running.delete(task));
+      const task = abort(run, epoch, first).finally(() => running.delete(task));
       running.add(task);
     },
     finish: async (mostMs) => {

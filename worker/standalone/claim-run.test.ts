@@ -270,3 +270,28 @@ test("a new line says where it branches off, to its node and to whoever reads th
   const { claims } = await createRunRecords(bucket.calls, PREFIX).read(RUN);
   expect(claims.map((claim) => claim.branch)).toEqual([undefined, branch]);
 });
+
+test("what a node captured before its program began anew is still its own to send, until another node writes the run", async () => {
+  const bucket = createBucket();
+  const one = startNode(bucket, "one");
+  await one.claim();
+  const branch = (epoch: number) => ({ from: null, after: { epoch, step: 200 }, step: 50 });
+  await one.claim({ isLine: true, branch: branch(1) });
+  await one.claim({ isLine: true, branch: branch(2) });
+  for (const epoch of [1, 2, 3]) one.claims.requireWriter(RUN, epoch);
+  expect(one.claims.earlierLine(RUN, 1)).toEqual({ parent: null, next: branch(1) });
+  expect(one.claims.earlierLine(RUN, 2)).toEqual({ parent: null, branch: branch(1), next: branch(2) });
+  expect([one.claims.earlierLine(RUN, 3), one.claims.firstSendable(RUN, 3)]).toEqual([null, 1]);
+  // A start that a person chose ends what was before it.
+  await one.claim({ from: "beginning" });
+  expect(() => one.claims.requireWriter(RUN, 3)).toThrow(expect.objectContaining({ code: "EPOCH_OVER" }));
+  await one.claim({ isLine: true, branch: branch(4) });
+  expect(one.claims.firstSendable(RUN, 5)).toBe(4);
+  await one.claims.giveBack();
+  const two = startNode(bucket, "two");
+  await two.claim();
+  await two.claims.giveBack();
+  const again = startNode(bucket, "one");
+  await again.claim();
+  expect(() => again.claims.requireWriter(RUN, 5)).toThrow(expect.objectContaining({ code: "EPOCH_OVER" }));
+});

@@ -3,21 +3,28 @@ import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
-import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
+import type { ClaimAnswer, ClaimFrom, EarlierLine } from "#protocol/wire/hello.ts";
 import type { NodeName, RunName } from "#protocol/base/names.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 import { doubtfulAfter, foundOf, newestOf, newestOfStep, type Choosing, type Chosen } from "./choose-checkpoint.ts";
 import type { HubMarkWatch } from "./hub-mark.ts";
 import { takeLease, type Lease, type LeaseParts } from "./writer-lease.ts";
 
+/** Lines that the program of this node has left since for new ones, by epoch: what was captured of them may still be sent. */
+type EarlierLines = ReadonlyMap<number, EarlierLine>;
+
 /** The runs that this node writes, with the lease of each. */
 export interface RunClaims {
   parts: Omit<LeaseParts, "run">;
-  leases: Map<RunName, { lease: Lease; epoch: number | null }>;
+  leases: Map<RunName, { lease: Lease; epoch: number | null; earlier: EarlierLines }>;
   /** Runs `work` when nothing else claims the run. */
   inTurn<T>(run: RunName, work: () => Promise<T>): Promise<T>;
   /** @throws Fault EPOCH_OVER when another node was seen to write the run, PREFIX_OF_HUB when a hub was seen to keep the prefix */
   requireWriter(run: RunName, epoch: number): void;
+  /** Returns the lowest epoch that this node may still send checkpoints of. */
+  firstSendable(run: RunName, epoch: number): number;
+  /** Returns the earlier line of an epoch that this node may still send checkpoints of; null: it is the present epoch. */
+  earlierLine(run: RunName, epoch: number): EarlierLine | null;
   /**
    * Renews the lease of a run where that was last done more than `olderMs` ago, and so finds out whether somebody has taken it.
    * @throws Fault EPOCH_OVER, PREFIX_OF_HUB, those of the store
@@ -44,7 +51,7 @@ export function createRunClaims(parts: {
     if (parts.hubMark.seen !== null) throw parts.hubMark.seen;
     const held = leases.get(run);
     if (held?.lease.lost != null) throw held.lease.lost;
-    if (held !== undefined && held.epoch === epoch) return;
+    if (held !== undefined && (held.epoch === epoch || held.earlier.has(epoch))) return;
     const detail = "this node has claimed another epoch";
     throw new Fault("EPOCH_OVER", { op: "writer", subject: run, detail });
   };
@@ -60,6 +67,8 @@ export function createRunClaims(parts: {
       return done;
     },
     requireWriter,
+    firstSendable: (run, epoch) => Math.min(epoch, ...(leases.get(run)?.earlier.keys() ?? [])),
+    earlierLine: (run, epoch) => leases.get(run)?.earlier.get(epoch) ?? null,
     confirm: async (run, epoch, olderMs) => {
       requireWriter(run, epoch);
       await leases.get(run)?.lease.renew(olderMs);
@@ -129,7 +138,8 @@ async function claimUnder(held: Lease, claims: RunClaims, wish: Wish): Promise<C
     if (claim === null) continue;
     const isFirst = claims.leases.get(wish.run)?.epoch === null;
     await (isFirst ? setFirstEpoch(held, { run: wish.run, epoch: claim.epoch }) : held.setEpoch(claim.epoch));
-    claims.leases.set(wish.run, { lease: held, epoch: claim.epoch });
+    const earlier = earlierLines([...choosing.record.claims, claim], claims.parts.node.id);
+    claims.leases.set(wish.run, { lease: held, epoch: claim.epoch, earlier });
     return { ...(await answerOf(wish.run, choosing, { claim, newest })), ...said };
   }
   const detail = "other nodes claim it at the same time";
@@ -164,8 +174,24 @@ async function hold(claims: RunClaims, run: RunName): Promise<Lease> {
     }
   }
   const lease = await takeLease({ ...claims.parts, run });
-  claims.leases.set(run, { lease, epoch: null });
+  claims.leases.set(run, { lease, epoch: null, earlier: new Map() });
   return lease;
+}
+
+/** Returns the epochs of a node before its present one, back to the one that its lines began from. The last claim is the present one. */
+function earlierLines(known: readonly EpochClaim[], nodeId: string): EarlierLines {
+  const byEpoch = new Map(known.map((claim) => [claim.epoch, claim]));
+  const lines = new Map<number, EarlierLine>();
+  let later = known.at(-1);
+  while (later?.branch !== undefined && later.isChosen !== true && later.node.id === nodeId) {
+    // A claim that could not be read may be of another node.
+    const before = byEpoch.get(later.epoch - 1);
+    if (before === undefined || before.node.id !== nodeId || before.groupOf !== undefined) break;
+    const { parent, branch } = before;
+    lines.set(before.epoch, { parent, ...(branch !== undefined && { branch }), next: later.branch });
+    later = before;
+  }
+  return lines;
 }
 
 interface Decided {

@@ -21,7 +21,7 @@ export function createHubMarkWatch(calls: BucketCalls, place: { prefix: string; 
       if (seen !== null) throw seen;
       const found = await calls.read(hubMarkKey(place.prefix));
       if (found === null) return;
-      // Whatever it says, somebody marked the prefix.
+      // A mark with unknown content marks the prefix too.
       const url = readMarkText(found.text)?.url ?? null;
       const where = url === null ? "" : `it is at ${visibleText(url)}; `;
       const detail = `${where}where it is gone for good, remove its mark (tidemark rm ${place.shown}/_tidemark/hub.json) and start again`;

@@ -9,8 +9,8 @@ type Groups = ReadonlyMap<string, readonly ListedObject[]>;
 
 /**
  * Lists whole folders at once, and returns calls that answer `list` and `folders` of what lies right below them from that: a page
- * of a listing holds a thousand objects, while each folder below costs a request. `folders` end in `/`. What is written afterwards
- * is not seen. Faults: those of the store.
+ * of a listing holds a thousand objects, while each folder below costs a request. `folders` end in `/`. Later writes
+ * are not seen. Faults: those of the store.
  */
 export async function listAhead(calls: BucketCalls, folders: readonly string[]): Promise<BucketCalls> {
   const listed = new Map<string, Groups>();

@@ -110,7 +110,7 @@ export async function openBucket(
     idleMs: config.durationMs("stall-after"),
   });
   try {
-    // Who gives no keys is found out before anything is read or written.
+    // Missing keys are reported before anything is read or written.
     await keys.fresh();
   } catch (error) {
     await engine.close();

@@ -114,7 +114,7 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
         retentionRecords.read(run),
         findings.of(run),
       ]);
-      // Of two attempts at one checkpoint the later counts.
+      // The later of two attempts at one checkpoint counts.
       const newest = listed.toSorted((a, b) => byNewest(a, b) || b.committedAt - a.committedAt);
       const once = new Map<string, ListedCheckpoint>();
       for (const one of newest) if (!once.has(one.checkpointId)) once.set(one.checkpointId, one);

@@ -161,14 +161,17 @@ function writingCalls(parts: StandaloneParts) {
         const wish = { run: name, from, isLine, branch, read: readWritable };
         const claimed = await claimRun(claims, wish);
         parts.otherWriters.look();
-        parts.uploadAborter.claimed(name, claimed.epoch);
+        const { epoch } = claimed;
+        parts.uploadAborter.claimed(name, epoch, claims.firstSendable(name, epoch));
         return answered("claimEpoch", claimed);
       },
     },
     announce: {
       mutate: async ({ run, writerEpoch, role }: Parameters<HubClient["node"]["announce"]["mutate"]>[0]) => {
-        claims.requireWriter(runName.parse(run), writerEpoch);
-        return { ok: true as const, ...(role !== undefined && { role }) };
+        const name = runName.parse(run);
+        claims.requireWriter(name, writerEpoch);
+        const earlier = claims.earlierLine(name, writerEpoch);
+        return answered("announce", { ok: true, role, ...(earlier !== null && { earlier }) });
       },
     },
     sign: {

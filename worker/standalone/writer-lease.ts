@@ -46,7 +46,7 @@ export async function readLease({
 }: Pick<LeaseParts, "calls" | "prefix" | "run">): Promise<Found | null> {
   const found = await calls.read(writerLeaseKey(prefix, run));
   if (found === null) return null;
-  // What is no lease is nobody's, and is written over.
+  // Text that is no lease belongs to nobody, and is overwritten.
   const lease = readLeaseText(found.text);
   // When it was written the store says; a writer whose clock is wrong does not hold a run for longer.
   const writtenAt = found.modifiedAtMs ?? lease?.renewedAt ?? 0;

@@ -138,7 +138,7 @@ async function prepareRun(agent: Agent, roots: readonly Watch[], startFrom: Star
   }
 }
 
-/** What is done with one watched folder. */
+/** Actions for one watched folder. */
 interface Plan extends Resume {
   watch: Watch;
   local: readonly LocalCheckpoint[];

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
+import type { HubFeature } from "#protocol/wire/hello.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
 import type { NodeEvent } from "#protocol/wire/reports.ts";
@@ -28,6 +29,7 @@ async function openUploaderTrial(store: TrialStore) {
   const ends: { state: string; step: number }[] = [];
   const waits: string[] = [];
   let told = 0;
+  const features = new Set<HubFeature>();
   let aheadMs = 0;
   const clock = { ...systemClock, now: () => systemClock.now() + aheadMs };
 
@@ -91,6 +93,7 @@ async function openUploaderTrial(store: TrialStore) {
       journals: join(folder, "uploads"),
       node: () => ({ id: "node-id-1", name: "gpu-1" }),
       storeSession: () => storeSession,
+      hubKnows: (feature) => features.has(feature),
       signal: stop.signal,
       onEnd: ({ state, step }) => void ends.push({ state, step }),
       onSent: () => undefined,
@@ -121,6 +124,8 @@ async function openUploaderTrial(store: TrialStore) {
     },
     ends,
     waits,
+    /** What the hub knows beyond the first version of the protocol. */
+    features,
     /** Returns the events that the hub has not been told yet. */
     news: (): readonly NodeEvent[] => outbox.next(),
     /** Captures a checkpoint of this step, with one large file and an empty one. */

@@ -1,5 +1,5 @@
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
-import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { isFault, type Fault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer, NodeStore } from "#protocol/wire/hello.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { Hub } from "../hub-link/hub.ts";
@@ -9,7 +9,7 @@ import type { CommitVerdict, LateCommits } from "./commit-late.ts";
 import type { Endings } from "./end-upload.ts";
 import { IS_HUB } from "./judge-failure.ts";
 import type { Recovery } from "./recovery.ts";
-import { announce, commit, sendCapture, withDoubt, type UploadJob } from "./upload.ts";
+import { commit, sendCapture, withDoubt, type UploadJob } from "./upload.ts";
 import type { UploadState } from "./upload-state.ts";
 import type { UploaderParts } from "./uploader-parts.ts";
 
@@ -137,29 +137,4 @@ export async function tryToCommit(hub: Hub, manifest: Manifest, stopped: AbortSi
     if (stopped.aborted || !isFault(error) || error.retry === "never") throw error;
     return error;
   }
-}
-
-/**
- * Claims the epoch of the run the first time, and announces the capture to the hub. Returns the claim. A capture of an earlier
- * epoch is refused: it would bring back training from before another node took the run over. @throws Fault EPOCH_OVER, those of
- * the hub
- */
-export async function introduceCapture(parts: UploaderParts, item: Capture): Promise<ClaimAnswer> {
-  const { ledger, runs, hub, homes } = parts;
-  const claim = await runs.epochOf(item.run);
-  if (item.epoch !== null && item.epoch !== claim.epoch) {
-    const detail = `captured in epoch ${item.epoch}, now it is ${claim.epoch}`;
-    throw new Fault("EPOCH_OVER", { op: "upload", subject: item.run, detail });
-  }
-  if (item.epoch === null) await ledger.update(item.id, { epoch: claim.epoch });
-  if (!item.announced && homes !== undefined) {
-    const home = await homes.choose(item.run, item.home ?? null);
-    if (home !== (item.home ?? null)) await ledger.update(item.id, { home });
-  }
-  if (!item.announced) {
-    const sealKeyId = parts.storeSession(item)?.store.sealing?.keyId ?? null;
-    await announce(hub, item, { writerEpoch: claim.epoch, sealKeyId });
-    await ledger.update(item.id, { announced: true });
-  }
-  return claim;
 }

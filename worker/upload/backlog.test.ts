@@ -29,7 +29,7 @@ beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), "tidemark-backlog-"));
   ledger = await openLedger(join(folder, "ledger.jsonl"), Date.now);
   training = openTraining(join(folder, "training.json"), { records: { read: () => null }, wallNow: Date.now });
-  run = { name, claim: bucketHas(null), over: null, seen: null, written: new Map() };
+  run = { name, claim: bucketHas(null), over: null, seen: null };
   told = [];
 });
 afterEach(async () => {

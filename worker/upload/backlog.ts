@@ -40,7 +40,8 @@ async function backlogOf({ ledger, uploader, training, uplink }: BacklogParts, r
     ...(piece === null ? [] : [piece]),
   ];
   const newest = waiting
-    .filter(({ role }) => role === undefined)
+    // A waiting checkpoint of an earlier line is not the newest of the run, however high its step is.
+    .filter(({ role, epoch }) => role === undefined && (epoch ?? run.claim?.epoch) === (run.claim?.epoch ?? epoch))
     .reduce<Point | null>(
       (best, { step, capturedAt, place }) => {
         const one = { step, at: capturedAt, source: stepSourceOf(place) };

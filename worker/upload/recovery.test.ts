@@ -18,3 +18,27 @@ test.each([
   expect(end).toHaveBeenCalledTimes(ends);
   expect(endings.end).toHaveBeenCalledWith(item, "failed", { by: "node", fault });
 });
+
+test("a piece of a new line that was announced in the line before is sent again in the new one", async () => {
+  const endings = { end: vi.fn() };
+  const ledger = { update: vi.fn(), move: vi.fn() };
+  const runs = { get: () => ({ claim: { epoch: 4 } }), joinLine: async () => true, end: vi.fn() };
+  const stopPreparing = vi.fn(async () => undefined);
+  const parts = {
+    parts: { runs, ledger, journals: "/nowhere", wallNow: () => 7, hubKnows: () => true },
+    endings,
+    stopPreparing,
+    wakeable: { wake: vi.fn() },
+    refused: { note: vi.fn() },
+  };
+  const { fail } = createRecovery(parts as unknown as RecoveryParts);
+  const item = { id: "piece", transferId: "t", run: "llama", epoch: 4, state: "running", attempt: "a" };
+  await fail(item as unknown as Capture, new Fault("EPOCH_OVER", { op: "announce", subject: "llama" }));
+  expect(endings.end).not.toHaveBeenCalled();
+  expect(ledger.update).toHaveBeenCalledExactlyOnceWith("piece", {
+    epoch: 4,
+    attempt: expect.not.stringMatching(/^a$/),
+    announced: false,
+  });
+  expect(ledger.move).toHaveBeenCalledWith("piece", "waiting", { by: "node", at: 7 });
+});

@@ -51,11 +51,24 @@ export function createRecovery({ parts, state, wakeable, endings, refused, stopP
       if (isFault(error)) return false;
       throw error;
     });
+  /** Sends a piece of a new line under the epoch of that line, which this node has just joined. */
+  const sendInLine = async (item: Capture) => {
+    await stopPreparing(item.id);
+    await removeOwned("journal", journalOf(parts.journals, item));
+    const epoch = runs.get(item.run)?.claim?.epoch ?? null;
+    await ledger.update(item.id, { epoch, attempt: newAttempt(), announced: false });
+    if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
+    wakeable.wake();
+  };
   const fail: Recovery["fail"] = async (item, fault) => {
     // A capture of an earlier epoch does not end the present one.
     const isPresent = item.epoch === null || item.epoch === runs.get(item.run)?.claim?.epoch;
-    const hasEnded = ENDS_RUN.has(fault.code) && isPresent;
-    if (hasEnded && !(fault.code === "EPOCH_OVER" && (await hasNewLine(item.run)))) runs.end(item.run, fault);
+    if (ENDS_RUN.has(fault.code) && isPresent) {
+      const isLine = fault.code === "EPOCH_OVER" && (await hasNewLine(item.run));
+      if (!isLine) runs.end(item.run, fault);
+      // An older hub refuses every earlier epoch, so nothing shows there of which line it is.
+      else if (parts.hubKnows?.("earlier-line") === true) return sendInLine(item);
+    }
     refused.note(item, fault.code);
     await endings.end(item, "failed", { by: "node", fault });
   };

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import type { ClaimAnswer, NodeStore } from "#protocol/wire/hello.ts";
+import type { ClaimAnswer, EarlierLine, NodeStore } from "#protocol/wire/hello.ts";
 import { dataKey } from "#protocol/checkpoint/keys.ts";
 import { nodeName, type NodeName } from "#protocol/base/names.ts";
 import type { Operation } from "#protocol/wire/operations.ts";
@@ -51,14 +51,14 @@ export const journalOf = (journals: string, capture: Pick<Capture, "transferId">
   join(journals, `${capture.transferId}.jsonl`);
 
 /**
- * Announces a capture to the hub; may be repeated. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, CONFLICT (an older hub
+ * Announces a capture to the hub; may be repeated. Returns the line of the capture when its program has left that line since. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, CONFLICT (an older hub
  * would take a final model for a checkpoint).
  */
 export async function announce(
   hub: Hub,
   capture: Capture,
   about: { writerEpoch: number; sealKeyId: string | null },
-): Promise<void> {
+): Promise<EarlierLine | null> {
   const { id: checkpointId, run, step, attempt, framework, capturedAt, role } = capture;
   const home = capture.home == null ? {} : { profileId: capture.home };
   const files = capture.files.map(({ path, sizeBytes }) => ({ path, sizeBytes }));
@@ -73,6 +73,7 @@ export async function announce(
     const detail = "the hub is older than this worker and does not keep final models; update it";
     throw new Fault("CONFLICT", { op: "announce", subject: run, detail });
   }
+  return answer.earlier ?? null;
 }
 
 /** Opens the uploads of a capture and signs its parts ahead. `sendCapture` repeats none of it. */

@@ -1,5 +1,5 @@
 import type { Fault } from "#protocol/faults/fault.ts";
-import type { NodeStore } from "#protocol/wire/hello.ts";
+import type { HubFeature, NodeStore } from "#protocol/wire/hello.ts";
 import type { TransferWish } from "#protocol/wire/transfer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
@@ -52,6 +52,8 @@ export interface UploaderParts extends SendingParts {
   runs: Runs;
   /** Returns null until the hub has said where the bytes go. */
   storeSession(item?: Capture): { engine: Engine; store: NodeStore } | null;
+  /** Returns whether the hub knows a feature; null: it has said nothing yet. Left out: it knows none. */
+  hubKnows?(feature: HubFeature): boolean | null;
   /** Replicas of runs; left out in tests with one bucket. */
   homes?: Pick<Homes, "choose" | "isAway" | "elsewhere" | "noteAway" | "noteBack" | "watch">;
   keepForCopies?(capture: Capture): Promise<boolean>;

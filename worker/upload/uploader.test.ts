@@ -307,3 +307,32 @@ test("one that failed can be cancelled, or passed over to make room: then nothin
     "superseded",
   ]);
 });
+
+test("a capture of the line before a new one is sent as one of that line, also when the other waits too", async ({
+  trial: { features, ends, capture, work, ended },
+}) => {
+  features.add("earlier-line");
+  const before = await capture(200, { epoch: 2, bytes: 1_000 });
+  await capture(50, { epoch: 3, bytes: 1_000 });
+  const branch = { from: null, after: { epoch: 2, step: 200 }, step: 50 };
+  const committed: unknown[] = [];
+  const { done } = await work(
+    {
+      announce: ({ writerEpoch }: { writerEpoch: number }) => ({
+        ok: true,
+        ...(writerEpoch === 2 && { earlier: { parent: { epoch: 1, step: 90 }, next: branch } }),
+      }),
+      commit: ({ manifest }: { manifest: unknown }) => (committed.push(manifest), { sha256: "" }),
+    },
+    ended(2),
+  );
+  await done;
+  expect(ends).toEqual([
+    { state: "done", step: 50 },
+    { state: "done", step: 200 },
+  ]);
+  const manifest = committed.map((one) => manifestSchema.parse(one)).find(({ step }) => step === 200);
+  expect(manifest).toMatchObject({ writerEpoch: 2, parent: { epoch: 1, step: 90 } });
+  const model = manifest?.files.find(({ path }) => path === "model.bin");
+  expect(model?.extents[0]?.key).toContain(`/e000002/${before.attempt}/`);
+});

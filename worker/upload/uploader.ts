@@ -1,9 +1,11 @@
 import { Fault } from "#protocol/faults/fault.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { isEnded, mayMove } from "#protocol/wire/transfer.ts";
 import { createWakeableSleep } from "../base/wakeable-sleep.ts";
 import type { Capture } from "../capture/capture.ts";
 import { createAhead } from "./ahead.ts";
-import { createAttempt, introduceCapture, tryToCommit } from "./attempt.ts";
+import { createAttempt, tryToCommit } from "./attempt.ts";
+import { introduceCapture } from "./introduce.ts";
 import { createLateCommits } from "./commit-late.ts";
 import { judgeCommit } from "./judge-commit.ts";
 import { createEndings } from "./end-upload.ts";
@@ -106,7 +108,8 @@ export function createUploader(given: UploaderParts): Uploader {
     },
     passOver: async (captures) => {
       for (const item of captures)
-        if (mayMove(item.state, "superseded", "policy")) await endings.end(item, "superseded", { by: "policy" });
+        if (mayMove(item.state, "superseded", "policy"))
+          await endings.end(item, "superseded", { by: "policy", ...whyGivenUp(item, parts.runs) });
     },
     wake: () => {
       wakeable.wake();
@@ -131,4 +134,12 @@ export function createUploader(given: UploaderParts): Uploader {
       wakeable.wake();
     },
   };
+}
+
+/** Returns the reason to tell when the newest checkpoint of a line is given up, because the disk budget has no room for it. */
+function whyGivenUp(item: Capture, runs: UploaderParts["runs"]): { fault?: Fault } {
+  const now = runs.get(item.run)?.claim?.epoch ?? null;
+  if (item.epoch === null || now === null || item.epoch >= now) return {};
+  const detail = `it waited to be sent when a new line of training began, and the disk budget has no room for ${formatBytes(item.sizeBytes)} beside that line`;
+  return { fault: new Fault("DISK_BUDGET", { op: "upload", subject: item.sourcePath, detail }) };
 }

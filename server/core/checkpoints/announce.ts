@@ -1,13 +1,14 @@
-import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import { MOST_BYTES } from "#protocol/base/bounded.ts";
 import { Fault } from "#protocol/faults/fault.ts";
+import type { AnnounceAnswer } from "#protocol/wire/hello.ts";
 import type { CaptureAnnouncement } from "#protocol/wire/reports.ts";
 import { emit } from "../events/record-event.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
 import type { Context } from "../api/trpc.ts";
 import { requireSealed } from "./check-sealed.ts";
+import { earlierLine } from "./earlier-line.ts";
 import { requireHome } from "../profiles/homes-of.ts";
-import { requireWriter } from "../runs/require-writer.ts";
+import { requireSender } from "../runs/require-writer.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
@@ -18,7 +19,7 @@ import type { NodeCaller } from "../api/caller.ts";
 export async function announce(
   { hub, caller }: Context & { caller: NodeCaller },
   input: CaptureAnnouncement,
-): Promise<{ ok: true; role?: CheckpointRole }> {
+): Promise<AnnounceAnswer> {
   const node = await hearCaller({ hub, caller });
   const sealKeyId = input.sealKeyId ?? null;
   const profileId = input.profileId ?? node.profileId;
@@ -27,8 +28,10 @@ export async function announce(
   const now = new Date(hub.now());
   const sizeBytes = input.files.reduce((sum, file) => sum + file.sizeBytes, 0);
   if (sizeBytes > MOST_BYTES) throw new Fault("BAD_INPUT", { op: "announce", detail: "no store holds as many bytes" });
-  await hub.db.$transaction(async (tx) => {
-    await requireWriter(tx, { run: input.run, epoch: input.writerEpoch, nodeId: node.id });
+  const earlier = await hub.db.$transaction(async (tx) => {
+    const claim = { run: input.run, epoch: input.writerEpoch, nodeId: node.id };
+    await requireSender(tx, claim);
+    const line = await earlierLine(tx, { ...claim, step: input.step });
     await requireHome(tx, { run: input.run, profileId, op: "announce" });
     const known = await tx.checkpoint.findUnique({ where: { id: input.checkpointId } });
     if (known !== null) {
@@ -38,7 +41,7 @@ export async function announce(
       if (known.attempt === input.attempt && known.writerEpoch === input.writerEpoch) {
         const again = { id: known.id, state: "torn" };
         await tx.checkpoint.updateMany({ where: again, data: { state: "uploading" } });
-        return;
+        return line;
       }
       if (known.state === "complete" || known.state === "trashed" || known.state === "joined")
         throw new Fault("CONFLICT", { op: "announce", detail: "it is complete already" });
@@ -78,7 +81,9 @@ export async function announce(
       update: content,
       create: { checkpointId, ...content },
     });
+    return line;
   });
   emit(hub, null, ["checkpoints", "runs"]);
-  return { ok: true, ...(input.role !== undefined && { role: input.role }) };
+  const role = input.role !== undefined && { role: input.role };
+  return { ok: true, ...role, ...(earlier !== null && { earlier }) };
 }

@@ -1,5 +1,4 @@
 import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
-import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { formatBytes } from "#protocol/base/units.ts";
@@ -11,12 +10,12 @@ import type { LiveNode } from "../live/live-node.ts";
 import { hearCaller } from "../nodes/hear-caller.ts";
 import { storedTextOf } from "../api/parsed-elsewhere.ts";
 import type { Context } from "../api/trpc.ts";
-import { announcedIn, checkAnnounced, checkObjects, type Parent } from "./manifest/check-manifest.ts";
+import { announcedIn, checkAnnounced, checkObjects } from "./manifest/check-manifest.ts";
 import { placeToStore } from "../runs/place-of-row.ts";
 import { joinAfter, pieceToStore } from "./join-step.ts";
-import { branchOfRow } from "../runs/passed-over.ts";
+import { originOf } from "../runs/origin-of.ts";
 import { requirePiece } from "../runs/require-piece.ts";
-import { requireWriter } from "../runs/require-writer.ts";
+import { requireSender } from "../runs/require-writer.ts";
 import { checkSealed } from "./check-sealed.ts";
 import { weighObjects } from "./manifest/weigh-objects.ts";
 import { writeManifest } from "./manifest/write-manifest.ts";
@@ -48,23 +47,12 @@ async function findAnnounced(hub: Hub, node: LiveNode, manifest: Manifest) {
   return { checkpoint: found, files: announcedIn(found.content.files) };
 }
 
-/** Returns where the epoch of a checkpoint started, and where it branches off when it is a new line. */
-async function originOf(
-  hub: Hub,
-  { run, writerEpoch: epoch }: Checkpoint,
-): Promise<{ parent: Parent; branch: LineBranch | null }> {
-  const row = await hub.db.epoch.findUnique({ where: { run_epoch: { run, epoch } } });
-  const branch = branchOfRow(row?.branch ?? null);
-  if (row === null || row.parentEpoch === null || row.parentStep === null) return { parent: null, branch };
-  return { parent: { epoch: row.parentEpoch, step: Number(row.parentStep) }, branch };
-}
-
 async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }: Commit, key: string): Promise<void> {
   const now = hub.now();
   const { id, run, step } = manifest;
   const event = await hub.db.$transaction(async (tx) => {
     // Another node may have taken over while the objects were compared.
-    await requireWriter(tx, { run, epoch: manifest.writerEpoch, nodeId: node.id });
+    await requireSender(tx, { run, epoch: manifest.writerEpoch, nodeId: node.id });
     const { state, manifestSha256 } = await tx.checkpoint.findUniqueOrThrow({ where: { id } });
     // Whoever reads the history of the run from the bucket may have found the manifest meanwhile.
     if (state === "complete" && manifestSha256 === sha256) return null;
@@ -132,9 +120,9 @@ export async function commit(
       }
       throw new Fault("CONFLICT", { op: "commit", subject: manifest.id, detail: "it is complete with other content" });
     }
-    await requireWriter(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
+    await requireSender(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch, nodeId: node.id });
     await requirePiece(hub.db, manifest, node.id);
-    const origin = await originOf(hub, checkpoint);
+    const origin = await originOf(hub.db, { run: checkpoint.run, epoch: checkpoint.writerEpoch });
     const named = await checkSealed(hub, manifest, checkpoint);
     await checkAnnounced(named, { checkpoint, files, nodeName: node.name, ...origin });
     const store = await hub.stores.open(checkpoint.profileId);

@@ -161,9 +161,9 @@ export async function getRun(hub: Hub, name: string): Promise<RunView> {
     kept: countKept(keeping),
     askedBy: await askedBy(hub, name),
     handedTo: handed === null ? null : { nodeId: handed.id, nodeName: handed.name },
-    passedOver: passedOver.map(({ given, fromStep, path, nodeId, at }) => {
+    passedOver: passedOver.map(({ given, fromStep, path, wrote, nodeId, at }) => {
       const nodeName = epochs.find((one) => one.nodeId === nodeId)?.node.name ?? "";
-      return { given, fromStep, path, nodeName, at };
+      return { given, fromStep, path, ...(wrote !== undefined && { wrote }), nodeName, at };
     }),
     epochs: epochs.map(({ epoch, parentEpoch, parentStep, branch, nodeId, node, claimedAt }): EpochView => ({
       epoch,

@@ -12,7 +12,7 @@ import type { Context } from "../api/trpc.ts";
 import { mayRead } from "../runs/assigned.ts";
 import { namedKeys } from "./manifest/named-keys.ts";
 import { requireStillPlain } from "./check-sealed.ts";
-import { requireWriter } from "../runs/require-writer.ts";
+import { requireSender } from "../runs/require-writer.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
@@ -88,7 +88,7 @@ async function allowWrite(batch: Batch, operation: Operation, found: Found): Pro
   if (checkpoint.state === "complete" || checkpoint.state === "trashed") {
     throw refuse(operation, "the checkpoint is complete and never changes again");
   }
-  await requireWriter(batch.hub.db, {
+  await requireSender(batch.hub.db, {
     run: checkpoint.run,
     epoch: checkpoint.writerEpoch,
     nodeId: batch.node.id,

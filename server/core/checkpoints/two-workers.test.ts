@@ -65,7 +65,6 @@ async function objectsOf(workers: readonly Worker[]): Promise<string[]> {
 
 it.each(Array.from({ length: 20 }, (_, index) => index))(
   "of two workers one can write and the other says why not, in five orders from seed %i on",
-  { timeout: 300_000 },
   async (group) => {
     const workers = [node, other].map((of) => new Worker(of, () => (step += 10)));
     let step = 0;

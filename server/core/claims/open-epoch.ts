@@ -148,8 +148,9 @@ export async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
       last === null || isChosen || isLine || group !== undefined
         ? null
         : await recordTakeover(tx, { hub, run, epoch, lastNodeId: last.nodeId, node, parent: goesOn });
-    // Uploads of the previous epoch can no longer be committed.
-    await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
+    // Uploads of the previous epoch can no longer be committed, except those of the line before a new one.
+    if (branch === undefined)
+      await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
     const from = parent === null ? "from the start" : `from step ${parent.step}`;
     const verb = isChosen || isLine ? "starts" : "took over";
     const line = branch === undefined ? "" : `; ${branchWords(branch)}`;

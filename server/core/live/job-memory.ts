@@ -1,8 +1,8 @@
 import { createSignal, type Signal } from "./signal.ts";
 
-/** What the hub remembers of jobs beside their rows: which nodes wait for one, and when attempts were last asked about. */
+/** State of jobs that is kept in memory: the nodes that wait for one, and when attempts were last asked about. */
 
-/** What one kind of node was not given. No job of the queue fits a node of that kind that offers as much or less. */
+/** Offer of a node that got no job. No job of the queue fits a node of that kind that offers as much or less. */
 export interface Nothing {
   /** The queue's version, and a time in epoch ms: from then on it is not known. */
   version: number;

@@ -139,12 +139,12 @@ describe("a browser's stream", () => {
       return told;
     };
     const early = await follow();
-    const heard = (id: string) => expect.poll(() => early.get(id), { timeout: 10_000 });
+    const heard = (id: string) => expect.poll(() => early.get(id));
     await say({ upBytesPerSecond: 7_000, runs: [backlog()] });
     await heard(node.nodeId).toMatchObject({ upBytesPerSecond: 7_000, runs: [{ safeStep: 400 }] });
     test.advance(3_000);
     const late = await follow();
-    const same = () => expect.poll(() => late, { timeout: 10_000 });
+    const same = () => expect.poll(() => late);
     await same().toEqual(early);
     await say({ upBytesPerSecond: 7_000, cpuPercent: 12, runs: [backlog({ safeStep: 500 })] });
     await heard(node.nodeId).toMatchObject({ cpuPercent: 12, runs: [{ safeStep: 500 }] });

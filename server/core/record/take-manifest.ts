@@ -252,7 +252,7 @@ export const MANIFESTS: HistoryKind = {
       profileId: store.profileId,
       state: "complete",
       prefix: store.prefix,
-      // What was committed after the listing began is not in it.
+      // A checkpoint that was committed after the listing began is not in it.
       committedAt: { lte: new Date(now) },
     };
     const rows = [

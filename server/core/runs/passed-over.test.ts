@@ -24,7 +24,7 @@ beforeEach(() => {
   seq = 0;
 });
 
-const tell = (who = node) =>
+const tell = (who = node, wrote?: string) =>
   callAs(test.hub, who.caller).node.record({
     events: [
       {
@@ -36,6 +36,7 @@ const tell = (who = node) =>
         given: { epoch: 1, step: 300 },
         fromStep: null,
         path: "/w/checkpoint-300",
+        ...(wrote !== undefined && { wrote, isAgain: true as const }),
       },
     ],
   });
@@ -64,6 +65,17 @@ describe("a program that did not go on from what it was given", () => {
     const { rows } = await callAs(test.hub, "viewer").events.list(asked);
     expect(rows.map(({ nodeName, text }) => `${nodeName} ${text}`)).toEqual([SENTENCE]);
     expect(await alerts()).toEqual([SENTENCE]);
+  });
+
+  it("is told with what it wrote as soon as that is known, without a second event", async () => {
+    await tell();
+    const [first] = (await view()).passedOver;
+    test.advance(60_000);
+    await tell(node, "/w/version_1/epoch=0-step=50.ckpt");
+    expect((await view()).passedOver).toEqual([{ ...first, wrote: "/w/version_1/epoch=0-step=50.ckpt" }]);
+    const asked = { nodeId: null, run, cursor: null, limit: 20, kinds: ["began-elsewhere"] };
+    expect((await callAs(test.hub, "viewer").events.list(asked)).rows).toHaveLength(1);
+    expect((await alerts())[0]).toContain("it writes to version_1/epoch=0-step=50.ckpt and most likely looks there");
   });
 
   it("counts once, by its word and by the line that it begins, which says where it branches off", async () => {

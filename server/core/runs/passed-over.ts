@@ -34,15 +34,23 @@ const toldOver = z.object({
   /** Step of the checkpoint that the program went on from; null: the beginning. */
   fromStep: step.nullable(),
   path: z.string(),
+  wrote: z.string().optional(),
   at: z.number(),
 });
 type ToldOver = z.infer<typeof toldOver>;
 
-/** A restored checkpoint that matters still. `fromStep` and `path`: null when only the claim of the new line tells of it. */
+const toldIn = (stored: string | null): ToldOver | null =>
+  stored === null ? null : (toldOver.safeParse(parseJsonOrNull(stored)).data ?? null);
+
+/**
+ * A restored checkpoint that matters still. `fromStep` and `path`: null when only the claim of the new line tells of it. `wrote`: the
+ * first checkpoint that the program wrote itself.
+ */
 export interface PassedOverRow extends PassedOver {
   nodeId: string;
   fromStep: number | null;
   path: string | null;
+  wrote?: string | undefined;
 }
 
 const MOST_LOOKED_AT = 8;
@@ -52,8 +60,8 @@ type Db = Pick<Transaction, "epoch" | "checkpoint" | "run">;
 function rowsOf(epochs: readonly Epoch[]): PassedOverRow[] {
   const found: PassedOverRow[] = [];
   for (const { epoch, nodeId, claimedAt, branch, passedOver } of epochs) {
-    const told = passedOver === null ? undefined : toldOver.safeParse(parseJsonOrNull(passedOver)).data;
-    if (told !== undefined) found.push({ ...told, epoch, nodeId, isLine: false });
+    const told = toldIn(passedOver);
+    if (told !== null) found.push({ ...told, epoch, nodeId, isLine: false });
     const byLine = passedOverBy(branchOfRow(branch), claimedAt.getTime());
     const isTold = found.some(({ epoch: of, given }) => of === byLine?.epoch && given.step === byLine.given.step);
     if (byLine !== null && !isTold) found.push({ ...byLine, nodeId, fromStep: null, path: null });
@@ -104,21 +112,27 @@ async function findReached(db: Db, run: string, { given, epoch, at }: PassedOver
 type BeganElsewhere = Extract<NodeEvent, { type: "began-elsewhere" }>;
 
 /**
- * Records that a program did not go on from what it was given. A repeated event changes nothing, and one about a run that others
- * write is ignored: a refusal would block the node's outbox.
+ * Records that a program did not go on from what it was given. One that is sent again adds only what the program wrote, and one about a
+ * run that others write is ignored: a refusal would block the node's outbox.
  */
 export async function recordPassedOver(
   { tx, hub, node }: { tx: Transaction; hub: Pick<Hub, "now" | "log">; node: LiveNode },
   event: BeganElsewhere,
 ): Promise<EventRow[]> {
-  const { run, writerEpoch: epoch, given, fromStep, path } = event;
+  const { run, writerEpoch: epoch, given, fromStep, path, wrote, isAgain } = event;
   if (!(await hasWritten(tx, { run, epoch }, node.id))) {
     hub.log.warn({ node: node.id, run, epoch }, "a node spoke of an epoch that others write");
     return [];
   }
-  const told: ToldOver = { given, fromStep, path, at: hub.now() };
-  await tx.epoch.update({ where: { run_epoch: { run, epoch } }, data: { passedOver: JSON.stringify(told) } });
-  const text = `saw that the program of ${run} ${beganElsewhereWords({ given: given.step, from: fromStep, path: visibleText(path) })}`;
+  const where = { run_epoch: { run, epoch } };
+  const before = toldIn((await tx.epoch.findUnique({ where, select: { passedOver: true } }))?.passedOver ?? null);
+  const isSame = isAgain === true && before?.given.epoch === given.epoch && before.given.step === given.step;
+  const seenAt = isSame ? before.at : hub.now();
+  const told: ToldOver = { given, fromStep, path, ...(wrote !== undefined && { wrote }), at: seenAt };
+  await tx.epoch.update({ where, data: { passedOver: JSON.stringify(told) } });
+  if (isSame) return [];
+  const shown = { path: visibleText(path), wrote: wrote === undefined ? null : visibleText(wrote) };
+  const text = `saw that the program of ${run} ${beganElsewhereWords({ given: given.step, from: fromStep, ...shown })}`;
   const line = { at: hub.now(), kind: "began-elsewhere" as const, work: "risk" as const, node, run, step: given.step };
   return [await recordEvent(tx, { ...line, text })];
 }

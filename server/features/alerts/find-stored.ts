@@ -257,13 +257,14 @@ async function beganElsewhere(hub: Hub, rule: LiveRule): Promise<Finding[]> {
   });
   const found: Finding[] = [];
   for (const { run } of runs) {
-    for (const { epoch, nodeId, given, fromStep, path, at } of await findPassedOver(hub.db, run)) {
+    for (const { epoch, nodeId, given, fromStep, path, wrote, at } of await findPassedOver(hub.db, run)) {
       if (!isMeant(hub, rule, { nodeId, run })) continue;
       const nodeName = hub.live.nodes.get(nodeId)?.name ?? null;
       const words = beganElsewhereWords({
         given: given.step,
         from: fromStep,
         path: path === null ? null : visibleText(path),
+        wrote: wrote === undefined ? null : visibleText(wrote),
       });
       const text = `saw that the program of ${run} ${words}`;
       found.push({ subject: `${run} ${epoch}`, nodeId, nodeName, run, text, since: at });

@@ -6,14 +6,14 @@ import { expectedRate } from "#server/core/history/expected-rate.ts";
 import type { LiveNode } from "#server/core/live/live-node.ts";
 import { parseStored } from "#server/platform/stored-json.ts";
 
-/** What a node offers to a job. */
+/** Resources that a node offers to a job. */
 export interface Offer {
   queue: string;
   gpuMemoryBytes?: number | undefined;
   diskBytes?: number | undefined;
 }
 
-/** What a node has for a job of a queue, unknown values replaced by those that fit. */
+/** Resources of a node for a job of a queue; unknown values are replaced by those that fit. */
 export interface Means {
   gpuBytes: number;
   diskBytes: number;

@@ -3,13 +3,13 @@ import type { JobAttemptRow, JobKelpie, JobPlace, JobRow } from "#protocol/jobs/
 import type { Job, JobAttempt, JobLabel, KelpieJob } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 
-/** What a row of a list needs: not the spec, which may be long. */
+/** Columns of a row in a list: not the spec, which may be long. */
 export type ListedJob = Omit<Job, "spec"> & {
   labels: Pick<JobLabel, "name" | "value">[];
   kelpie: Pick<KelpieJob, "machine" | "heartbeatAt" | "heartbeats"> | null;
 };
 
-/** What a list reads beside the columns of a job. */
+/** Relations that a list reads beside the columns of a job. */
 export const LISTED = {
   labels: true,
   kelpie: { select: { machine: true, heartbeatAt: true, heartbeats: true } },

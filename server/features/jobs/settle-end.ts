@@ -157,7 +157,7 @@ export async function announceEnd(
 /** Runs of one query for their queues. */
 const MOST_RUNS = 500;
 
-/** Wakes the nodes that wait in the queues of these jobs, and of jobs that waited for their runs. Of many runs: all nodes. */
+/** Wakes the nodes that wait in the queues of these jobs, and of jobs that waited for their runs. For many runs it wakes all nodes. */
 export async function ringForRuns(hub: Hub, jobs: readonly { queue: string; run: string }[]): Promise<void> {
   const runs = [...new Set(jobs.map(({ run }) => run))];
   if (runs.length > MOST_RUNS) {

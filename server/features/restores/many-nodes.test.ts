@@ -84,54 +84,50 @@ const start = (nodeIds: readonly string[], changes: object = {}) =>
     ...changes,
   });
 
-it(
-  "fifty nodes restore at once: the cap holds at every moment, all arrive, and one that dies holds nobody up",
-  { timeout: 240_000 },
-  async () => {
-    const CAP = 5;
-    await callAs(test.hub, "operator").restores.setCap({ profileId, atOnce: CAP });
-    const nodes: Simulated[] = [];
-    for (let index = 0; index < 50; index++) {
-      const node = await addTestNode(test.hub, profileId, `sim-${String(index).padStart(2, "0")}`);
-      nodes.push(new Simulated(node, 3 + (index % 4)));
+it("fifty nodes restore at once: the cap holds at every moment, all arrive, and one that dies holds nobody up", async () => {
+  const CAP = 5;
+  await callAs(test.hub, "operator").restores.setCap({ profileId, atOnce: CAP });
+  const nodes: Simulated[] = [];
+  for (let index = 0; index < 50; index++) {
+    const node = await addTestNode(test.hub, profileId, `sim-${String(index).padStart(2, "0")}`);
+    nodes.push(new Simulated(node, 3 + (index % 4)));
+  }
+  let boxes = await connect(nodes);
+  const { restores } = await start(nodes.map(({ node }) => node.nodeId));
+  expect(restores.every(({ transferId }) => transferId !== null)).toBe(true);
+  const doomed = nodes[3];
+  let most = 0;
+  let order: string[] = [];
+  const alive = () => nodes.filter((one) => one !== doomed);
+  for (let second = 0; second < 400 && alive().some(({ ended }) => ended.length === 0); second++) {
+    await releaseRestores(test.hub);
+    for (const [one, mailbox] of boxes) for (const message of mailbox.messages.splice(0)) one.take(message);
+    const moving = nodes.filter(({ transferId, isDead }) => transferId !== null && !isDead);
+    most = Math.max(most, moving.length);
+    expect(moving.length).toBeLessThanOrEqual(CAP);
+    order = [...order, ...moving.map(({ node }) => node.name).filter((name) => !order.includes(name))];
+    // It took its restore, and then its power went.
+    if (doomed?.transferId != null) doomed.isDead = true;
+    for (const one of nodes) await one.beat();
+    test.advance(1_000);
+    await noticeSilence(test.hub);
+    if (second === 8) {
+      await test.restart();
+      boxes = await connect(nodes);
     }
-    let boxes = await connect(nodes);
-    const { restores } = await start(nodes.map(({ node }) => node.nodeId));
-    expect(restores.every(({ transferId }) => transferId !== null)).toBe(true);
-    const doomed = nodes[3];
-    let most = 0;
-    let order: string[] = [];
-    const alive = () => nodes.filter((one) => one !== doomed);
-    for (let second = 0; second < 400 && alive().some(({ ended }) => ended.length === 0); second++) {
-      await releaseRestores(test.hub);
-      for (const [one, mailbox] of boxes) for (const message of mailbox.messages.splice(0)) one.take(message);
-      const moving = nodes.filter(({ transferId, isDead }) => transferId !== null && !isDead);
-      most = Math.max(most, moving.length);
-      expect(moving.length).toBeLessThanOrEqual(CAP);
-      order = [...order, ...moving.map(({ node }) => node.name).filter((name) => !order.includes(name))];
-      // It took its restore, and then its power went.
-      if (doomed?.transferId != null) doomed.isDead = true;
-      for (const one of nodes) await one.beat();
-      test.advance(1_000);
-      await noticeSilence(test.hub);
-      if (second === 8) {
-        await test.restart();
-        boxes = await connect(nodes);
-      }
-    }
-    expect(doomed?.isDead).toBe(true);
-    expect(alive().map(({ ended }) => ended.length)).toEqual(Array.from({ length: 49 }, () => 1));
-    expect(most).toBe(CAP);
-    // Nobody is passed over: they come in their order.
-    expect(order).toEqual(order.toSorted());
-    const states = await test.hub.db.transfer.groupBy({
-      by: ["state"],
-      where: { direction: "download" },
-      _count: true,
-    });
-    expect(Object.fromEntries(states.map(({ state, _count: all }) => [state, all]))).toMatchObject({ done: 49 });
-  },
-);
+  }
+  expect(doomed?.isDead).toBe(true);
+  expect(alive().map(({ ended }) => ended.length)).toEqual(Array.from({ length: 49 }, () => 1));
+  expect(most).toBe(CAP);
+  // Nobody is passed over: they come in their order.
+  expect(order).toEqual(order.toSorted());
+  const states = await test.hub.db.transfer.groupBy({
+    by: ["state"],
+    where: { direction: "download" },
+    _count: true,
+  });
+  expect(Object.fromEntries(states.map(({ state, _count: all }) => [state, all]))).toMatchObject({ done: 49 });
+});
 
 it("the same request again is the same restores, and a node that cannot take it is answered for itself", async () => {
   const one = await addTestNode(test.hub, profileId, "gpu-1");

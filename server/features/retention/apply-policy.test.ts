@@ -83,7 +83,7 @@ describe("a policy", () => {
   it("is applied by the clock of the hub", async () => {
     await set(LAST_TWO);
     const upkeep = startUpkeep(test.hub);
-    await expect.poll(() => stepsIn(test, "trashed"), { timeout: 60_000 }).toEqual([100, 200, 300]);
+    await expect.poll(() => stepsIn(test, "trashed")).toEqual([100, 200, 300]);
     await upkeep.stop();
   });
 

@@ -12,8 +12,8 @@ import { dueAt, lastDrills, ruleOf } from "./drill-schedule.ts";
 
 /**
  * Runs restore drills by the clock. When a drill of a run is due, an idle node restores its newest complete checkpoint and
- * deletes it again. Each bucket profile has one drill at a time; the run that has waited longest goes first. What is impossible
- * now is tried again at the next tick. Due times are computed from the database, so a restart changes nothing.
+ * deletes it again. Each bucket profile has one drill at a time; the run that has waited longest goes first. A drill that is
+ * impossible now is tried again at the next tick. Due times are computed from the database, so a restart changes nothing.
  */
 
 /** An idle node accepts the drill at once, or is not idle any more. */

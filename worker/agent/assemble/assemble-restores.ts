@@ -89,7 +89,7 @@ function noteEnd(pieces: RestorePieces, restored: RestoreCommand, about: Restore
       source: stepSourceOf(origin?.place),
       place: origin?.place,
     };
-    // Of several watched folders the one with the highest step says what is safe.
+    // The watched folder with the highest step says what is safe.
     const known = ledger.safe(restored.run);
     if (origin?.place.root !== undefined && known !== null && known.epoch === epoch && known.step > point.step) return;
     ledger.noteSafe(restored.run, point).catch(reporter.waitingFor);

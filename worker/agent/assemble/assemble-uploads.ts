@@ -73,6 +73,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     ledger,
     runs,
     storeSession: pieces.storeSession,
+    hubKnows: (feature) => pieces.session.knows(feature),
     homes,
     // A checkpoint that is joined from pieces stays in the bucket of its pieces, so no piece is copied.
     keepForCopies: async (item) => item.piece === undefined && (await pieces.keepForCopies(item, runs)),

@@ -30,6 +30,8 @@ export interface CaptureMessages {
   draining(unsafe: number): void;
   /** Prints what is not safe at the end. */
   leaving(backlog: readonly RunBacklog[], of: (run: RunName) => LastOfRun): void;
+  /** Warns that a checkpoint that was called safe lacks files of its step. */
+  doubtedLate(about: { run: string; step: number; why: string }): void;
   /** Says that a step is whole: the pieces of all nodes are there. */
   piecesJoined(about: { run: string; step: number }): void;
   /** Says that the end waits for the pieces of other nodes. */
@@ -129,6 +131,11 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
     leaving: (backlog, of) => {
       for (const run of backlog) terminal.say(...lastWords(run, of(run.run)));
     },
+    doubtedLate: ({ run, step, why }) =>
+      terminal.say(
+        `${checkpointName({ run, step })} is not whole after all: ${visibleText(why)}. It is doubtful in the bucket now, and not safe; its step is captured again when all its files are there.`,
+        { type: "doubted-late", run, step, why },
+      ),
     piecesJoined: ({ run, step }) =>
       terminal.say(`Safe: ${checkpointName({ run, step })}, with the pieces of all nodes.`, {
         type: "pieces-joined",

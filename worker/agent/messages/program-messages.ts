@@ -17,7 +17,7 @@ export interface ProgramMessages {
   /** Says that `--from` was applied at an earlier start already. */
   chosenBefore(about: { run: string; from: number | "beginning"; step: number | null }): void;
   /** Warns that a program did not continue from the checkpoint it was given. `from` null: it began at its beginning. */
-  beganElsewhere(about: { run: string; given: number; from: number | null; path: string }): void;
+  beganElsewhere(about: { run: string; given: number; from: number | null; path: string; wrote: string | null }): void;
   /** Warns that the framework will create a new folder at its next start, outside of the watched one. */
   writesElsewhere(about: { run: string; folder: string; above: string; next: string }): void;
   /** Says that a program counts from a lower step than the run had reached, and that a new epoch begins. */
@@ -68,10 +68,10 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
     const now = step === null ? "It has saved nothing since." : `It goes on from step ${formatCount(step)}.`;
     terminal.say(`${run} was started ${chosen} before (--from). ${now}`, { type: "chosen-before", run, from, step });
   },
-  beganElsewhere: ({ run, given, from, path }) =>
+  beganElsewhere: ({ run, given, from, path, wrote }) =>
     terminal.say(
-      `The program of ${run} ${beganElsewhereWords({ given, from, path: visibleText(path) })}. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
-      { type: "began-elsewhere", run, given, from, path },
+      `The program of ${run} ${beganElsewhereWords({ given, from, path: visibleText(path), wrote: wrote === null ? null : visibleText(wrote) })}. TIDEMARK_RESUME_PATH says where the checkpoint is.`,
+      { type: "began-elsewhere", run, given, from, path, wrote },
     ),
   writesElsewhere: ({ run, folder, above, next }) =>
     terminal.say(

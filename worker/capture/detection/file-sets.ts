@@ -24,7 +24,7 @@ export interface FileSet {
   isAwaited: boolean;
   /** Whether it is overwritten in place beside numbered files; beside real steps it is no checkpoint. */
   isBesideSteps: boolean;
-  /** Those of `names` that are neither models nor labels: a program may need them even when it begins anew. */
+  /** Subset of `names`: files that are neither models nor labels, which a program may need even when it begins anew. */
   data: readonly string[];
 }
 

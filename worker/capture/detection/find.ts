@@ -22,7 +22,7 @@ export interface Candidate {
   role?: CheckpointRole;
   /** Names of several files in one folder, or of a final model's files below `path`. All other files are ignored. */
   names?: readonly string[];
-  /** Those of `names` that are neither models nor labels, when several files are overwritten in place. */
+  /** Subset of `names`: files that are neither models nor labels, when several files are overwritten in place. */
   data?: readonly string[];
   /** Link rule of the folder in which it was found. Absent: a person named it. */
   links?: LinkRule;

@@ -24,7 +24,7 @@ export interface Look {
   newestMs: number;
   /** Newest change of anything, including by a copy that keeps old dates, epoch ms. */
   touchedMs: number;
-  /** What cannot be kept, and why: no UTF-8 text or control characters in its name, a link to a folder or to nothing. */
+  /** Entries that cannot be kept, with reasons: a name that is no UTF-8 or has control characters, a link to a folder or to nothing. */
   leftOut: LeftOut[];
   /** Pipes, sockets and devices: they have no bytes of their own that could be kept. */
   special: SpecialFile[];

@@ -17,7 +17,7 @@ export interface HubAsked {
 }
 
 const LONGEST_MS = 8_000;
-/** Of hubs that do not say yet which protocol they speak. */
+/** Health answer; hubs of older releases do not tell their protocol. */
 const health = z.object({
   ok: z.literal(true),
   version: z.string().max(64),

@@ -3,7 +3,7 @@ import { CHECKS, type CheckName } from "#storage/profile-test/check-list.ts";
 import { doubtful, failed, fine, skipped, type Finding } from "./finding.ts";
 import type { Trial, Tried } from "./try-store.ts";
 
-/** What every operation of the store answered to these keys, one finding for each. */
+/** Tries every operation of the store with these keys. Returns one finding for each. */
 export async function checkPermissions(trial: Trial): Promise<Finding[]> {
   const { tryStore } = await import("./try-store.ts");
   return judgeStore(await tryStore(trial), trial);

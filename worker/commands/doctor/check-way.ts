@@ -143,7 +143,7 @@ const readyOf = (socket: Socket, event: string): Promise<Socket> =>
     socket.once(event, () => resolve(socket));
   });
 
-/** Who issued a certificate that is not trusted. Nothing is sent over this connection: it serves to name the authority. */
+/** Returns the issuer of a certificate that is not trusted. Sends nothing over this connection, which serves to name the authority. */
 async function readIssuer(origin: Origin, signal: AbortSignal): Promise<string | null> {
   const plain = { ...origin, isTls: false };
   const { connect } = process.getBuiltinModule("node:tls");

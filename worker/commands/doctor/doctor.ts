@@ -115,7 +115,7 @@ function judgeKeys(config: Config, { endsAt }: Credential): Finding {
   return fine("keys", `the key is from ${from}${until}`);
 }
 
-/** What was set may be wrong; then that is the finding. */
+/** Reads a setting. Returns the Fault of a wrong one, which is then the finding. */
 function attempt<T>(read: () => T): T | Fault {
   try {
     return read();

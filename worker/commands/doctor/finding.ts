@@ -5,13 +5,13 @@ import type { Terminal } from "#worker/command-line/terminal.ts";
 /** `warn`: it works, though not as well as it could. `skipped`: it could not be looked at. */
 export type Outcome = "ok" | "warn" | "failed" | "skipped";
 
-/** What one check of `tidemark doctor` found. */
+/** Result of one check of `tidemark doctor`. */
 export interface Finding {
-  /** What was looked at, in two or three words; the same at every run. */
+  /** Subject of the check in two or three words; the same at every run. */
   check: string;
   outcome: Outcome;
   says: string;
-  /** What to do about it; of what was skipped, how to have it looked at. Null when there is nothing to do. */
+  /** Action that mends it, or how to run a check that was skipped. Null when there is nothing to do. */
   fix: string | null;
   fault: FaultData | null;
 }
@@ -32,7 +32,7 @@ export const skipped = (check: string, told: { says: string; fix: string }): Fin
   fault: null,
 });
 
-/** What a Fault says in its first half is the finding, its second half the fix unless there is a better one. */
+/** Returns the finding of a Fault: its first half is the result, its second half the fix unless `fix` is given. */
 export function failed(check: string, fault: FaultData, fix?: string): Finding {
   const { next } = FAULTS[fault.code];
   const says = sentenceOf(fault).slice(0, -next.length).trimEnd();

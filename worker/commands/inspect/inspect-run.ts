@@ -17,7 +17,7 @@ import { curveLines, sumLines, tensorCount, writeInspection } from "./write-insp
 
 const SHOWN = "tidemark inspect RUN[@STEP] [FILE] --to s3://bucket/prefix";
 
-/** What is told of a checkpoint besides its files. */
+/** Facts about a checkpoint besides its files. */
 interface About extends Lineage {
   run: string;
   step: number;

@@ -7,7 +7,7 @@ import { formatCount } from "#protocol/base/units.ts";
 import { shownName } from "../../command-line/verb.ts";
 import { placeOfStored } from "../../standalone/choose-checkpoint.ts";
 
-/** What the manifest of a checkpoint says of its place and of what it comes from. */
+/** Place and origin of a checkpoint, from its manifest. */
 export interface Lineage {
   place: ShownPlace;
   /** Origin of its step; null: a worker of an earlier version did not note it. */

@@ -17,7 +17,7 @@ export interface KelpieJobRead {
   submission: Record<string, unknown>;
 }
 
-/** What Kelpie says of a job that was canceled. */
+/** Kelpie's answer about a job that was canceled. */
 export interface CanceledThere {
   /** A worker was given it, and may run it until its next heartbeat. */
   wasHandedOut: boolean;

@@ -98,5 +98,4 @@ test("how long a connection was silent before it went on is remembered", async (
   await store.arm({ op: "GetObject", times: 1, action: { kind: "delay", ms: 600 } });
   const { engine } = await fetchAll();
   expect(engine.stallHistory.longestMs()).toBeGreaterThan(300);
-  expect(engine.stallHistory.longestMs()).toBeLessThan(2_900);
 });

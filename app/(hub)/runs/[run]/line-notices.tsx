@@ -27,12 +27,12 @@ export function LineNotices({ run }: { run: RunView }) {
   const line = lineOf(run);
   return (
     <>
-      {run.passedOver.map(({ given, fromStep, path, nodeName, at }, index) => (
+      {run.passedOver.map(({ given, fromStep, path, wrote, nodeName, at }, index) => (
         <Banner
           key={`${given.epoch} ${given.step} ${at}`}
           tone="risk"
           speech="quiet"
-          title={`The program on ${visibleText(nodeName)} ${beganElsewhereWords({ given: given.step, from: fromStep, path: path === null ? null : visibleText(path) })}.`}
+          title={`The program on ${visibleText(nodeName)} ${beganElsewhereWords({ given: given.step, from: fromStep, path: path === null ? null : visibleText(path), wrote: wrote === undefined ? null : visibleText(wrote) })}.`}
           {...(index === run.passedOver.length - 1 && {
             action: (
               <Button

@@ -6,7 +6,7 @@ import { writeJson } from "#server/platform/json-pieces.ts";
 import { mapInSlices } from "#server/platform/pauses.ts";
 import { ensureForeignNode } from "#server/core/live/foreign-node.ts";
 
-/** What a row says of a manifest's files. */
+/** Columns that describe a manifest's files. */
 type FileColumns = { files: string } & ReturnType<typeof weighObjects>;
 
 /** Makes the columns of a manifest's files, in slices. A transaction holds the database, so call it before one begins. */

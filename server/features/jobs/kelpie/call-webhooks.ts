@@ -109,7 +109,7 @@ async function startDue(hub: Hub): Promise<void> {
       take: AT_ONCE - calling.size,
     });
     for (const { url } of addresses) calling.set(url, takeTurn(hub, url));
-    // Those that wait for a later try or for their turn. One that came meanwhile has set it already.
+    // Some wait for a later try or for their turn. One that came meanwhile has set it already.
     if ((await hub.db.jobWebhook.count({ take: 1 })) > 0) hub.jobs.mayCall = true;
   } catch (error) {
     hub.jobs.mayCall = true;

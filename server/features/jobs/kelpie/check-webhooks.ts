@@ -12,7 +12,7 @@ import { refuseEndpoint } from "#server/platform/reach.ts";
 const MOST_CHECKED = 16;
 
 export interface RefusedWebhook {
-  /** Of the first job with it. */
+  /** Index of the first job with it. */
   index: number;
   message: string;
 }

@@ -1,8 +1,9 @@
 import { emptyFound } from "#storage/inspect/found.ts";
 import { isRecord, parseJson } from "#storage/inspect/parse-json.ts";
 import { GGUF_MAGIC, readGguf } from "#storage/inspect/read-gguf.ts";
-import { readEntryStart, readZipDirectory } from "#storage/inspect/read-zip.ts";
-import type { BoundedSource } from "#storage/inspect/source.ts";
+import { numberAt, openHdf5 } from "#storage/inspect/hdf5/read-scalar.ts";
+import { openStoredEntry, readEntryStart, readZipDirectory } from "#storage/inspect/read-zip.ts";
+import type { BoundedSource, ByteSource } from "#storage/inspect/source.ts";
 import { withFileSource } from "./read-pickle-of.ts";
 
 /** Reads counters of training that a format keeps beside its tensors: in a header, or as named arrays of one number. */
@@ -19,7 +20,7 @@ const ARRAY_BYTES = 1_024;
 
 /** Returns the counters in a file of a format with a header; none where there are none, or it is damaged. No faults. */
 export async function readHeaderCounters(path: string, sizeBytes: number): Promise<Counters> {
-  const ending = /\.([a-z]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
+  const ending = /\.([a-z0-9]+)$/i.exec(path)?.[1]?.toLowerCase() ?? "";
   const read = READERS[ending];
   return (read === undefined ? null : await withFileSource(path, read, sizeBytes)) ?? NONE;
 }
@@ -30,6 +31,9 @@ const READERS: Readonly<Record<string, (source: BoundedSource) => Promise<Counte
   npz: readNpz,
   ubj: readXgboost,
   json: readXgboost,
+  keras: readKeras,
+  h5: readHdf5,
+  hdf5: readHdf5,
 };
 
 const LENGTH_BYTES = 8;
@@ -89,6 +93,34 @@ function numberOfArray(bytes: Buffer): number | null {
   const size = /'descr': '<[iu]([48])'/.exec(header)?.[1];
   if (size === undefined || !/'shape': \(\)/.test(header) || bytes.length < end + Number(size)) return null;
   return size === "8" ? Number(bytes.readBigInt64LE(end)) : bytes.readInt32LE(end);
+}
+
+/** The file of weights and optimizer in a `.keras` archive, which Keras stores without packing it. */
+const KERAS_WEIGHTS = "model.weights.h5";
+
+async function readKeras(source: BoundedSource): Promise<Counters> {
+  const entry = (await readZipDirectory(source)).find(({ name }) => name === KERAS_WEIGHTS);
+  const weights = entry === undefined ? null : await openStoredEntry(source, entry);
+  return weights === null ? NONE : readHdf5(weights);
+}
+
+/** Names of the counter of an optimizer in `model.save("model.h5")`, by Keras 3 and 2. */
+const KERAS_COUNTERS = ["iteration", "iteration:0", "iter:0"] as const;
+const MOST_OPTIMIZERS = 8;
+
+/** Reads how often the optimizer of a Keras model has stepped: its first variable, or by name in the older form. */
+async function readHdf5(source: ByteSource): Promise<Counters> {
+  const file = await openHdf5(source);
+  if (file === null) return NONE;
+  const paths: string[][] = [["optimizer", "vars", "0"]];
+  const older = (await file.list(file.root)).get("optimizer_weights");
+  const names = older === undefined ? [] : [...(await file.list(older)).keys()].slice(0, MOST_OPTIMIZERS);
+  for (const optimizer of names) paths.push(...KERAS_COUNTERS.map((name) => ["optimizer_weights", optimizer, name]));
+  for (const path of paths) {
+    const steps = await numberAt(file, path);
+    if (steps !== null) return new Map([["iterations", steps]]);
+  }
+  return NONE;
 }
 
 /** `{"learner":` begins every model of XGBoost; in UBJSON a key is `L` and its length in eight bytes. */

@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { deflateSync } from "node:zlib";
+import { deflateSync, gunzipSync } from "node:zlib";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { torchFile, type SavedState } from "#storage/testing/torch-file.ts";
 import { zipOf } from "#storage/testing/zip-of.ts";
@@ -122,4 +122,17 @@ test("a model of XGBoost was boosted as many rounds as it has ends, as JSON and 
   execFileSync("tar", ["xzf", archive, "-C", folder]);
   const path = join(folder, "model_10.ubj");
   expect(await readStepInside(path, statSync(path).size)).toBe(11);
+});
+
+test("Keras counts the steps of its optimizer, in an archive, in weights with their optimizer, and in its older file", async () => {
+  const layouts = join(import.meta.dirname, "../../../../e2e/layouts");
+  for (const name of ["keras-checkpoint", "keras-weights"])
+    execFileSync("tar", ["xzf", join(layouts, `${name}.tar.gz`), "-C", folder]);
+  const read = (name: string) => readStepInside(join(folder, name), statSync(join(folder, name)).size);
+  expect(await read("model-03.keras")).toBe(12);
+  expect(await read("epoch_002.weights.h5")).toBe(8);
+  const older = gunzipSync(readFileSync(join(layouts, "keras-older.h5.gz")));
+  expect(await stepIn(older, "model.h5")).toBe(12);
+  expect(await stepIn(older.subarray(0, 9_000), "model.h5")).toBeNull();
+  expect(await stepIn(zipOf("model.weights.h5", Buffer.from("no HDF5")), "model.keras")).toBeNull();
 });

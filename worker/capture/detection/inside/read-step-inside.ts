@@ -21,17 +21,17 @@ const COUNTERS = [
   "iter",
   "it",
   "epoch",
-  // Of a scheduler of learning rates, which counts steps under this name.
+  // A learning rate scheduler counts steps under this name.
   "last_epoch",
 ] as const;
 /** Dictionaries in which programs keep their counters beside the weights: MMEngine's `meta`, fairseq's `extra_state`. */
 const NESTED: ReadonlySet<string> = new Set(["meta", "extra_state", "train_state", "training_state", "trainer_state"]);
 /** Formats with their counters in a header or in named arrays. */
-const WITH_HEADER = /\.(safetensors|gguf|npz|ubj|json)$/i;
+const WITH_HEADER = /\.(safetensors|gguf|npz|ubj|json|keras|h5|hdf5)$/i;
 
 /**
  * Returns the step in a file (`global_step`, `iter_num`, `epoch`): of `torch.save` in both forms, of `pickle` and joblib, in the
- * metadata of safetensors and GGUF, in an array of `.npz`, and the rounds of XGBoost. `FINAL`: ultralytics stripped it at the end.
+ * metadata of safetensors and GGUF, in an array of `.npz`, the rounds of XGBoost, and the steps of the optimizer of Keras. `FINAL`: ultralytics stripped it at the end.
  * Null: it holds none, or has another format. Nothing in it is executed, and bounded parts of it are read. No faults.
  */
 export async function readStepInside(path: string, sizeBytes: number): Promise<number | null> {
