@@ -58,14 +58,6 @@ describe("alone", () => {
     const after = folderOf(alone, "second");
     expect(said(second)).toContain(`from 20 at ${join(after, "checkpoint-20")}`);
     expect(hashFolder(join(after, "checkpoint-20"))).toEqual(hashFolder(join(before, "checkpoint-20")));
-
-    const chosen = await startAlone(alone, { ...at, name: "third", program: TELL, flags: ["--from", "10"] });
-    expect(await chosen.exited).toMatchObject({ code: 0 });
-    expect(said(chosen)).toContain("from 10 at ");
-    // What a person went back behind is not the newest any more.
-    const fourth = await startAlone(alone, { ...at, name: "fourth", program: TELL });
-    expect(await fourth.exited).toMatchObject({ code: 0 });
-    expect(said(fourth)).toContain("from 10 at ");
   });
 
   test("a second writer is told who writes, takes over when the lease has ended, and shuts the first out", async () => {
@@ -122,7 +114,7 @@ describe("alone", () => {
     const listed = await runOnce(testedWorker(), ["runs", "--to", `rclone:lab:${bucket}/ckpts`], {
       env: { RCLONE_CONFIG: file, TIDEMARK_STATE: join(alone.dir, "state") },
     });
-    expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("llama: step 10") as string });
+    expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("llama: step 20") as string });
   });
 
   test("an object that is gone is no part of a checkpoint that is gone on from", async () => {
@@ -237,6 +229,7 @@ describe("a hub later", () => {
     expect(said(refused)).toContain("A hub keeps checkpoints under this prefix");
     const mark = `s3://${stage.store.bucket}/mine/_tidemark/hub.json`;
     expect(said(refused)).toContain(`tidemark rm ${mark}`);
+    await stage.killHub();
     const removed = await runOnce(testedWorker(), ["rm", mark], { env: keysInEnv(stage.store) });
     expect(removed).toMatchObject({ code: 0 });
     const last = await startAlone(alone, { ...at, name: "stray", program: TELL });
