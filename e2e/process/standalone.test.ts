@@ -1,13 +1,13 @@
-import { readdirSync, writeFileSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
-import { keysInEnv } from "../stage/keys-in-env.ts";
+import { keysInEnv, remoteInFile } from "../stage/keys-in-env.ts";
 import { closeAlone, folderOf, openAlone, startAlone, type Alone } from "../stage/open-alone.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { addProfile, addToken } from "../stage/provision.ts";
 import { runOnce } from "../stage/run-once.ts";
-import { testedWorker } from "../stage/start-worker.ts";
+import { startWorker, testedWorker } from "../stage/start-worker.ts";
 import { readLog, setClock } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
@@ -107,13 +107,21 @@ describe("alone", () => {
   });
 
   test("the place may be a remote of rclone", async () => {
-    const { bucket, endpoint, accessKey, secretKey } = alone.store;
-    const file = join(alone.dir, "rclone.conf");
-    const lines = ["[lab]", "type = s3", "provider = Minio", `endpoint = ${endpoint}`];
-    writeFileSync(file, [...lines, `access_key_id = ${accessKey}`, `secret_access_key = ${secretKey}`].join("\n"));
-    const listed = await runOnce(testedWorker(), ["runs", "--to", `rclone:lab:${bucket}/ckpts`], {
-      env: { RCLONE_CONFIG: file, TIDEMARK_STATE: join(alone.dir, "state") },
-    });
+    const env = remoteInFile(alone.dir, alone.store);
+    const place = `rclone:lab:${alone.store.bucket}/ckpts`;
+    const state = join(alone.dir, "by-remote");
+    const node = {
+      hubUrl: null,
+      name: "by-remote",
+      run: "llama",
+      stateDir: state,
+      watch: folderOf(alone, "by-remote"),
+    };
+    const program = [process.execPath, "-e", TELL];
+    const started = await startWorker({ ...node, env, flags: ["--to", place], program });
+    expect(await started.exited).toMatchObject({ code: 0 });
+    expect(said(started)).toContain("from 20 at ");
+    const listed = await runOnce(testedWorker(), ["runs", "--to", place], { env: { ...env, TIDEMARK_STATE: state } });
     expect(listed).toMatchObject({ code: 0, stdout: expect.stringContaining("llama: step 20") as string });
   });
 
