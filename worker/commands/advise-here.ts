@@ -75,7 +75,7 @@ const incompleteWords = ({ run, doubtful = [], openPieces = [] }: ContinueFrom):
   ...openPieces.map((one) => openPiecesWords(run, one)),
 ];
 
-/** Whose record is asked; `nobody`: this machine has joined no hub, and no bucket was named. */
+/** Holder of the record that is asked; `nobody`: this machine has joined no hub, and no bucket was named. */
 type Asked = "hub" | "bucket" | "nobody";
 
 const LEADS: Readonly<Record<Asked, string>> = {

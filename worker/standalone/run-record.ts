@@ -61,8 +61,8 @@ export interface RunRecords {
   /** Faults: those of the store: what cannot be read is not nothing. */
   read(run: RunName): Promise<RunRecord>;
   /**
-   * As `read`, with only those claims that are newer than the newest checkpoint: they decide whether a person left it behind. What
-   * older checkpoints are, it does not tell. Faults: those of the store.
+   * As `read`, with only those claims that are newer than the newest checkpoint: they decide whether a person left it behind. It
+   * does not tell that of older checkpoints. Faults: those of the store.
    */
   readNewest(run: RunName): Promise<RunRecord>;
   /** Returns a manifest and its text as it is stored. Faults: CHECKPOINT_INCOMPLETE when it is none, those of the store. */
