@@ -46,8 +46,7 @@ test("on a node whose worker runs everything is fine, and the worker is not dist
   expect(seen.of("state lock")?.says).toContain(`process ${worker.pid}`);
   expect(seen.of("hub protocol")?.outcome).toBe("ok");
   expect(seen.of("node credential")).toMatchObject({ outcome: "ok", says: expect.stringContaining("well") });
-  // The single file has no native modules.
-  expect(seen.of("native module")?.says).toContain("kept as doubtful");
+  expect(seen.of("native module")?.says).toContain("outlived its shell");
   expect(seen.lines.at(-1)).toMatchObject({ type: "examined", warnings: 0, failed: 0, skipped: 0 });
   const after = (await stage.client.nodes.list.query()).find(({ id }) => id === node.id);
   expect(after?.state).toBe(node.state);

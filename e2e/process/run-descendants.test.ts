@@ -128,7 +128,7 @@ describe("SIGTERM", () => {
 
   test.each([
     ["with native modules", { entry: WORKER_SOURCES }],
-    ["of the single file, which does not learn how it ended", {}],
+    ["of the single file, which does not learn how it ended", { entry: join(ROOT, "dist/tidemark.mjs") }],
   ])(
     "leaves what was saved last in doubt where the training below a shell failed, by a worker %s",
     async (title, entry) => {

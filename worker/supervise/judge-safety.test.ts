@@ -227,6 +227,13 @@ test.each(["checkpoint", "final model"])(
   },
 );
 
+test("a piece of a step is not safe before the pieces of all nodes are there", async () => {
+  const { agent, isSafe } = saved();
+  expect(await isSafe()).toBe(true);
+  agent.ledger.piece = () => ({ step: 20 }) as ReturnType<typeof agent.ledger.piece>;
+  expect(await isSafe()).toBe(false);
+});
+
 test("a folder that cannot be read is not safe", async () => {
   await rm(folder, { recursive: true });
   // Not a folder: its listing fails with another code than that of one that is not there.
