@@ -190,6 +190,6 @@ function lineOf({ run, newestStep, checkpoints, sizeBytes, committedAt, writer }
         ? `; ${shownName(writer.name)} writes it`
         : `; last written by ${shownName(writer.name)}`;
   const count = `${formatCount(checkpoints)} checkpoint${checkpoints === 1 ? "" : "s"}`;
-  const newest = newestStep === null ? "nothing to go on from" : `step ${formatCount(newestStep)}${size}${age}`;
+  const newest = newestStep === null ? "nothing to go on from" : `${stepWords(newestStep)}${size}${age}`;
   return `${shownName(run)}: ${newest}; ${count}${who}`;
 }

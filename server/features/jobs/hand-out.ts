@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { runName } from "#protocol/base/names.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
@@ -118,7 +119,7 @@ export async function claimAttempt(
     // It was canceled meanwhile.
     if (count === 0) return "over" as const;
     if (isAgain) return null;
-    const from = newest === null ? "" : ` from step ${newest.step}`;
+    const from = newest === null ? "" : ` from ${stepText(newest.step)}`;
     const text = `works on the job ${job.name} (attempt ${attempt})${from}`;
     return recordEvent(tx, { at: hub.now(), kind: "job-started", work: "moving", node, run: job.run, text });
   });

@@ -1,3 +1,4 @@
+import { shownStep, stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { JobSpec } from "#protocol/jobs/job-spec.ts";
 import type { JobAttemptRow, JobDetail, JobQueueRow, JobRow } from "#protocol/jobs/job-views.ts";
 import { JOB_STATES } from "#protocol/jobs/job-states.ts";
@@ -74,10 +75,10 @@ function specLines({ command, arguments: given, watch }: JobSpec, isOfKelpie: bo
 }
 
 function attemptLine(one: JobAttemptRow, now: number): string {
-  const stepOf = (step: number | null): string => (step === null ? "the beginning" : `step ${formatCount(step)}`);
+  const stepOf = (step: number | null): string => (step === null ? "the beginning" : stepWords(step));
   const took = formatDuration(Math.max(0, (one.endedAt ?? now) - one.startedAt));
-  const reached = one.toStep === null ? "" : ` to step ${formatCount(one.toStep)}`;
-  const safe = one.safeStep === null ? "" : `, safe up to ${formatCount(one.safeStep)}`;
+  const reached = one.toStep === null ? "" : ` to ${stepWords(one.toStep)}`;
+  const safe = one.safeStep === null ? "" : `, safe up to ${shownStep(one.safeStep)}`;
   const end =
     one.outcome === null ? "runs" : `${one.outcome}${one.reason === null ? "" : `: ${shownName(one.reason)}`}`;
   return `Attempt ${one.attempt} on ${shownName(one.node.name)}, ${took}, from ${stepOf(one.fromStep)}${reached}${safe}; ${end}`;
