@@ -1,24 +1,19 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { keysInEnv, profileInFiles } from "../stage/keys-in-env.ts";
-import { closeAlone, folderOf, openAlone, startAlone, type Alone } from "../stage/open-alone.ts";
+import { closeAlone, folderOf, openAlone, type Alone } from "../stage/open-alone.ts";
 import { runOnce } from "../stage/run-once.ts";
-import { type RunningImds, startImds } from "../stage/start-imds.ts";
 import { startWorker, testedWorker } from "../stage/start-worker.ts";
-import { armFault, readLog } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 
-/** How a node without a hub is set up: by its environment alone, and with thresholds for its link. */
+/** How a node without a hub is set up: by its environment alone. */
 
 let alone: Alone;
-let imds: RunningImds;
 beforeAll(async () => {
-  [alone, imds] = await Promise.all([openAlone(), startImds()]);
+  alone = await openAlone();
 });
-afterAll(async () => {
-  await Promise.all([closeAlone(alone), imds.stop()]);
-});
+afterAll(() => closeAlone(alone));
 
 const said = (worker: { lines: readonly string[] }): string => worker.lines.join("\n");
 const stateOf = (name: string) => join(alone.dir, "nodes", name, "state");
@@ -77,45 +72,4 @@ test("--hub that was typed counts more than TIDEMARK_TO, and --to that was typed
   ]);
   expect(hub).toMatchObject({ code: 2, stderr: expect.stringContaining("http://hub.invalid") as string });
   expect(bucket).toMatchObject({ code: 4, stderr: expect.stringContaining("access key or its secret") as string });
-});
-
-const HARD = ["--min-up", "900Gbit", "--probe-time", "6s", "--attempts", "1"];
-const EASY = ["--min-up", "1kbit", "--min-down", "1kbit", "--probe-time", "6s", "--attempts", "1"];
-
-function startProbed(name: string, flags: string[], env: Record<string, string>) {
-  return startAlone(alone, { name, run: name, prefix: "probed", program: TELL, flags, env });
-}
-
-/** A link like one over the internet: a measurement without it keeps every core busy. */
-const paceProbes = async () => {
-  for (const side of ["request", "response"] as const) {
-    const action = { kind: "rate", side, bytesPerSecond: 2_000_000 } as const;
-    await armFault(alone.store, { keyPattern: "probed/_tidemark/probe/*", action });
-  }
-};
-
-test("a link that is too slow ends a worker at home, and on a platform that exchanges machines it stays, because no hub decides", async () => {
-  await paceProbes();
-  const home = await startProbed("home", HARD, { TIDEMARK_IMDS_URL: "http://127.0.0.1:9" });
-  expect(await home.exited).toMatchObject({ code: 4 });
-  expect(said(home)).toContain("The link between this machine and the store is slower than was asked for");
-  expect(said(home)).not.toContain("from ");
-
-  const env = { TIDEMARK_IMDS_URL: imds.url, SALAD_MACHINE_ID: "machine-slow" };
-  const salad = await startProbed("salad", HARD, env);
-  expect(await salad.exited, said(salad)).toMatchObject({ code: 0 });
-  expect(said(salad)).toContain("this machine stays: this node works alone: no hub decides on that");
-  expect(said(salad)).toContain("from ");
-  expect(await imds.askedAt("/v1/reallocate")).toEqual([]);
-});
-
-test("a link that does what is asked of it is measured against the bucket, and nothing of that stays there", async () => {
-  const fast = await startProbed("fast", EASY, { TIDEMARK_IMDS_URL: "http://127.0.0.1:9" });
-  expect(await fast.exited, said(fast)).toMatchObject({ code: 0 });
-  expect(said(fast)).toMatch(/Up [\d.]+ [kM]bps.*Down [\d.]+ [kM]bps.*Accepted/);
-  const sent = (await readLog(alone.store)).filter(({ key }) => key.startsWith("probed/_tidemark/probe/"));
-  expect(sent.length).toBeGreaterThan(0);
-  const place = `s3://${alone.store.bucket}/probed/_tidemark/probe/`;
-  const left = await runOnce(testedWorker(), ["ls", "-r", place], { env: keysInEnv(alone.store) });
-  expect(left.stdout).toBe("");
 });
