@@ -205,9 +205,9 @@ test("a hub that is away stops no program, and hears of an end from the next sta
 
 test("people submit, list, show and cancel jobs on the command line with an API token", async () => {
   const { token } = await stage.client.apiTokens.create.mutate({ name: "command line", role: "operator" });
-  const env = { TIDEMARK_HUB: stage.hub.url, TIDEMARK_API_TOKEN: token };
+  const env = { TIDEMARK_HUB: stage.hub.url, TIDEMARK_API_TOKEN: token, HF_TOKEN: "hf_of-the-environment" };
   const jobs = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runOnce(testedWorker(), ["jobs", ...args, "--json"], { env });
+    const { code, stdout, stderr } = await runOnce(testedWorker(), ["jobs", "--json", ...args], { env });
     const lines = stdout.split("\n").filter((line) => line !== "");
     return { code, stderr, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
   };
@@ -226,6 +226,10 @@ test("people submit, list, show and cancel jobs on the command line with an API 
     { type: "job", id, state: "waiting" },
     { type: "jobs", shown: 1, hasMore: false },
   ]);
+  const sealed = await jobs("submit", "--secret", "HF_TOKEN", "--queue", "sealed", "--", "true");
+  const withSecret = await jobs("show", String(sealed.lines.at(-1)?.["id"]));
+  expect(withSecret.lines[0]).toMatchObject({ spec: { secrets: ["HF_TOKEN"] } });
+  expect(JSON.stringify([sealed, withSecret])).not.toContain("hf_of-the-environment");
   expect((await jobs("cancel", "--queue", "people", "--dry-run")).lines[0]).toMatchObject({ changed: 1, dryRun: true });
   expect((await jobs("cancel", id)).lines[0]).toMatchObject({ type: "jobs-changed", found: 1, changed: 1 });
   expect(await look(id)).toMatchObject({ state: "canceled" });

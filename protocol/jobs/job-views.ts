@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { addressText, rowNumber } from "../base/bounded.ts";
 import { id, runName } from "../base/names.ts";
-import { jobSpec, queueName, type JobSpec } from "./job-spec.ts";
+import { jobSubmission, queueName, type JobSpec } from "./job-spec.ts";
 import { jobState, JOB_STATES, type AttemptOutcome, type JobState } from "./job-states.ts";
 
 /** Inputs of the procedures about jobs that people call, and what they see. */
 
 export const MOST_SUBMITTED = 1_000;
-export const submitJobsInput = z.object({ jobs: z.array(jobSpec).min(1).max(MOST_SUBMITTED) });
+export const submitJobsInput = z.object({ jobs: z.array(jobSubmission).min(1).max(MOST_SUBMITTED) });
 
 export interface SubmittedJob {
   id: string;

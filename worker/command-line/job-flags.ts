@@ -36,6 +36,13 @@ export const JOB_FLAGS = {
     value: "KEY=VALUE",
     says: "Variable for the submitted job. May be given several times. It is not sealed: operators and the nodes that take the job read it.",
   },
+  secret: {
+    kind: "list",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "NAME",
+    says: "Variable for the submitted job whose value is taken from the environment of this command and sealed by the hub. May be given several times. Only the node that takes the job is given it; nodes may be machines of strangers.",
+  },
   cwd: {
     kind: "text",
     commands: ["jobs"],

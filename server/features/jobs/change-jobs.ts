@@ -34,6 +34,7 @@ const CANCEL: Change = {
       where: { endedAt: null, job: where },
       data: { endedAt: at, endedBy: "person", outcome: "canceled", reason: "somebody canceled the job" },
     });
+    await tx.jobSecret.deleteMany({ where: { job: where } });
     const data = { state: "canceled", endedAt: at, reason: "somebody canceled it" };
     return (await tx.job.updateMany({ where, data })).count;
   },

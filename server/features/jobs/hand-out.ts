@@ -14,6 +14,7 @@ import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { chooseJob, meansOf, type Offer } from "./choose-job.ts";
 import { endByHub } from "./end-by-hub.ts";
+import { openSecrets } from "./job-secrets.ts";
 import { findNothing, noteNothing } from "./nothing-fits.ts";
 import { banNode, UNREADABLE } from "./settle-end.ts";
 
@@ -107,6 +108,7 @@ export async function claimAttempt(
     await endByHub(hub, { jobId: job.id, attempt }, { kind: "interrupted", why: UNREADABLE });
     return null;
   }
+  const secrets = await openSecrets(hub, { id: job.id, names: spec.secrets });
   const claim = await claimForJob({ hub, run: runName.parse(job.run), node });
   const { epoch, newest } = claim;
   const event = await hub.db.$transaction(async (tx) => {
@@ -125,7 +127,7 @@ export async function claimAttempt(
   if (event === "over") return null;
   hub.jobs.heard.set(job.id, hub.now());
   emit(hub, event, ["jobs"]);
-  return { id: job.id, attempt, epoch, run: job.run, name: job.name, spec, claim };
+  return { id: job.id, attempt, epoch, run: job.run, name: job.name, spec, secrets, claim };
 }
 
 export type HandedOut = { job: TakenJob } | { job: null; why: string | null; isRefused: boolean };

@@ -104,6 +104,8 @@ export async function settleEnd(
       endedAt: state === "waiting" ? null : new Date(now),
     },
   });
+  // A failed job may be retried.
+  if (state === "done") await tx.jobSecret.deleteMany({ where: { jobId: job.id } });
   const ban = banMs === null ? null : { until: new Date(now + banMs), reason };
   const said = { at: now, ...eventOf(open, verdict) };
   const { jobId, nodeId, machine } = open;

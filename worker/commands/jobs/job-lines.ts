@@ -67,10 +67,11 @@ export function jobText(job: JobDetail, now: number): string {
 }
 
 /** Returns what a job runs. Kelpie's worker decides itself what it watches. */
-function specLines({ command, arguments: given, watch }: JobSpec, isOfKelpie: boolean): string[] {
+function specLines({ command, arguments: given, watch, secrets }: JobSpec, isOfKelpie: boolean): string[] {
   const words = [command, ...given].map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word)));
   const watches = watch.length === 0 ? "It watches no folder." : `Watches ${shownName(watch.join(", "))}`;
-  return [`Command: ${shownName(words.join(" "))}`, ...(isOfKelpie ? [] : [watches])];
+  const sealed = secrets.length === 0 ? [] : [`Secrets, sealed: ${secrets.join(", ")}`];
+  return [`Command: ${shownName(words.join(" "))}`, ...(isOfKelpie ? [] : [watches]), ...sealed];
 }
 
 function attemptLine(one: JobAttemptRow, now: number): string {

@@ -217,6 +217,14 @@ function SpecPanel({ spec, job: { run, kelpie } }: { spec: JobSpec; job: JobDeta
               </span>
             </Fact>
           )}
+          {spec.secrets.length > 0 && (
+            <Fact name="Secrets">
+              <span className="font-mono text-12">{spec.secrets.join("  ")}</span>
+              <div className="text-12 text-faint">
+                Sealed; only the node that runs the job gets the values. The owner of its machine can read them.
+              </div>
+            </Fact>
+          )}
         </dl>
       </div>
     </Panel>
