@@ -33,6 +33,7 @@ test.each([
   [{ mostFailures: "0" }, "mostFailures"],
   [{ gpuGb: "much" }, "gpuGb"],
   [{ environment: "no value" }, "environment"],
+  [{ after: "train" }, "after"],
   [{ secrets: "HF_TOKEN" }, "secrets"],
   [{ secrets: "HF_TOKEN=" }, "secrets"],
   [{ secrets: "A=once more" }, "secrets"],

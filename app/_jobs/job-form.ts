@@ -1,4 +1,5 @@
 import type { JobDraft, JobSpec } from "#protocol/jobs/job-spec.ts";
+import { id as jobId } from "#protocol/base/names.ts";
 import { readCommand, writeCommand } from "./command-text.ts";
 
 /** What a person types to submit a job, and the job that it describes. */
@@ -15,6 +16,8 @@ export interface JobFields {
   /** One `NAME=value` a line. */
   environment: string;
   secrets: string;
+  /** Ids of jobs, divided by spaces. */
+  after: string;
 }
 
 export const EMPTY_FIELDS: JobFields = {
@@ -29,12 +32,13 @@ export const EMPTY_FIELDS: JobFields = {
   gpuGb: "",
   environment: "",
   secrets: "",
+  after: "",
 };
 
 const GB = 1_000_000_000;
 
 /**
- * Returns the fields of a job like an earlier one. Its run is left out: two jobs of one run follow each other. Values of the
+ * Returns the fields of a job like an earlier one. Its run is left out, because two jobs of one run follow each other, and so are the jobs that it followed. Values of the
  * environment are empty where the person may not read them, those of secrets always.
  */
 export function fieldsLike(spec: JobSpec): JobFields {
@@ -53,6 +57,7 @@ export function fieldsLike(spec: JobSpec): JobFields {
       .map(([name, value]) => `${name}=${value}`)
       .join("\n"),
     secrets: spec.secrets.map((name) => `${name}=`).join("\n"),
+    after: "",
   };
 }
 
@@ -84,6 +89,8 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
   const [command = "", ...given] = words ?? [];
   const variables = readPairs(fields.environment);
   const secrets = readPairs(fields.secrets);
+  const after = fields.after.split(/\s+/).filter((word) => word !== "");
+  const wrong = after.find((word) => !jobId.safeParse(word).success);
   const [priority, mostFailures, gpuGb] = [fields.priority, fields.mostFailures, fields.gpuGb].map(Number);
   const errors: Errors = {
     ...(words === null && { command: "A quotation mark is not closed." }),
@@ -92,6 +99,7 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
     ...(!isWhole(mostFailures, { from: 1, to: 100 }) && { mostFailures: "A whole number from 1 to 100." }),
     ...(fields.gpuGb.trim() !== "" && !(Number(gpuGb) > 0) && { gpuGb: "A number of gigabytes, for example 24." }),
     ...(variables === null && { environment: "One NAME=value on each line." }),
+    ...(wrong !== undefined && { after: `${wrong} is not the id of a job.` }),
     ...secretsError(secrets, variables),
   };
   if (Object.keys(errors).length > 0) return { errors };
@@ -105,6 +113,7 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
       command,
       arguments: given,
       ...(Object.keys(environment).length > 0 && { environment }),
+      ...(after.length > 0 && { after }),
       ...(Object.keys(sealed).length > 0 && { secrets: sealed }),
       ...(fields.workingFolder.trim() !== "" && { workingFolder: fields.workingFolder.trim() }),
       watch: fields.watch.trim() === "" ? [] : [fields.watch.trim()],

@@ -109,7 +109,7 @@ function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void 
 function MoreFields({ fields, set }: { fields: JobFields; set: (some: Partial<JobFields>) => void }) {
   return (
     <details className="py-1.5">
-      <summary className="w-fit text-soft">Run, working folder, environment, secrets, policy and needs</summary>
+      <summary className="w-fit text-soft">Run, working folder, environment, secrets, order, policy and needs</summary>
       <TextField
         label="Run"
         hint="The job goes on from the newest safe checkpoint of this run. Empty: a run of its own."
@@ -141,6 +141,14 @@ function MoreFields({ fields, set }: { fields: JobFields; set: (some: Partial<Jo
         value={fields.secrets}
         placeholder="HF_TOKEN=hf_…"
         onChange={(secrets) => set({ secrets })}
+      />
+      <TextField
+        label="After"
+        hint="Ids of jobs that have to be done first. When one of them fails or is canceled, this job fails too."
+        path="after"
+        kind="code"
+        value={fields.after}
+        onChange={(after) => set({ after })}
       />
       <TextField
         label="Priority"

@@ -24,6 +24,7 @@ const MOST_VARIABLES = 256;
 /** Bound on the characters of command, arguments and environment together: 1,000 of them fit into one request. */
 export const MOST_SPEC_CHARS = 32_768;
 
+const MOST_AFTER = 16;
 const MOST_SECRETS = 64;
 /** Bound on the bytes of a job's secrets as JSON. */
 export const MOST_SECRET_BYTES = 8_192;
@@ -82,6 +83,8 @@ const jobFields = z.object({
   workingFolder: folder.optional(),
   /** The folder whose checkpoints are captured, if any. A list, because `tidemark run` watches several. */
   watch: z.array(folder).max(1, "a job watches one folder: the one in which its run saves").default([]),
+  /** Jobs that have to be done before it is handed out: their ids, or names of earlier jobs of the same submission. */
+  after: z.array(addressText(128).trim().min(1)).max(MOST_AFTER).default([]),
   /** A job with a higher priority is handed out first. */
   priority: z.number().int().min(-100).max(100).default(0),
   labels: jobLabels.default({}),

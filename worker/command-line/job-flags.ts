@@ -58,6 +58,13 @@ export const JOB_FLAGS = {
     value: "N",
     says: "Priority of the submitted job, -100 to 100; higher ones are handed out first. --priority is the same. 0 when left out.",
   },
+  after: {
+    kind: "list",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "ID",
+    says: "The submitted job is handed out when the job with this id is done, and fails with it. May be given several times.",
+  },
   "most-failures": {
     kind: "count",
     commands: ["jobs"],

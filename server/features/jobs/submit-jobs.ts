@@ -15,8 +15,10 @@ import { ringQueues } from "#server/core/live/job-memory.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { readStored } from "#server/platform/stored-json.ts";
+import { holdNew } from "./order/follow-jobs.ts";
 import { inPieces, rowOf, type Planned } from "./job-columns.ts";
 import { hasSecrets, sealSecrets, type SealedSecrets } from "./job-secrets.ts";
+import { planOrder } from "./order/plan-order.ts";
 
 const LONGEST_RUN = 64;
 
@@ -139,6 +141,10 @@ async function store(tx: Transaction, wanted: readonly Wanted[], about: Storing)
     Object.entries(spec.labels).map(([name, value]) => ({ jobId: id, name, value })),
   );
   for (const some of inPieces(labels)) await tx.jobLabel.createMany({ data: some });
+  const ordered = wanted.map(({ id, spec: { name, after } }, index) => {
+    return { id: places[index]?.id ?? id, isNew: places[index]?.isNew === true, name, after };
+  });
+  await holdNew(tx, about.hub, await planOrder(tx, ordered));
   const isNew = new Set(planned.map(({ id }) => id));
   const secrets = wanted.flatMap(({ id, sealed }) =>
     sealed === null || !isNew.has(id) ? [] : { jobId: id, ...sealed },

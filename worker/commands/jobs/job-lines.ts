@@ -1,5 +1,5 @@
 import type { JobSpec } from "#protocol/jobs/job-spec.ts";
-import type { JobAttemptRow, JobDetail, JobQueueRow, JobRow } from "#protocol/jobs/job-views.ts";
+import type { JobAttemptRow, JobDetail, JobLink, JobQueueRow, JobRow } from "#protocol/jobs/job-views.ts";
 import { JOB_STATES } from "#protocol/jobs/job-states.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { shownName } from "../../command-line/verb.ts";
@@ -58,6 +58,8 @@ export function jobText(job: JobDetail, now: number): string {
     ...(spec === null ? ["Its definition cannot be read: submit it again."] : specLines(spec, job.kelpie !== null)),
     `Submitted by ${shownName(job.owner)}, priority ${job.priority}.`,
     ...waits,
+    ...job.after.map((one) => `After ${linkText(one)}`),
+    ...job.followers.map((one) => `Followed by ${linkText(one)}`),
     ...attemptRows.map((one) => attemptLine(one, now)),
     ...bans.map(
       (ban) =>
@@ -65,6 +67,8 @@ export function jobText(job: JobDetail, now: number): string {
     ),
   ].join("\n");
 }
+
+const linkText = ({ id, name, state }: JobLink): string => `${shownName(name)} (${id}): ${state}`;
 
 /** Returns what a job runs. Kelpie's worker decides itself what it watches. */
 function specLines({ command, arguments: given, watch, secrets }: JobSpec, isOfKelpie: boolean): string[] {

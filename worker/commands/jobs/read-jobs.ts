@@ -100,6 +100,7 @@ function draftOf(config: Config, words: { command: string; arguments: string[] }
     ...(priority !== undefined && { priority: Number(priority) }),
     ...(failures > 0 && { policy: { mostFailures: failures } }),
     watch: [...flagged(config, "watch")],
+    after: [...flagged(config, "after")],
     environment: pairsOf("env", flagged(config, "env")),
     labels: pairsOf("label", flagged(config, "label")),
   };
