@@ -34,6 +34,7 @@ test.each([
   [{ gpuGb: "much" }, "gpuGb"],
   [{ environment: "no value" }, "environment"],
   [{ after: "train" }, "after"],
+  [{ matrix: "lr" }, "matrix"],
   [{ secrets: "HF_TOKEN" }, "secrets"],
   [{ secrets: "HF_TOKEN=" }, "secrets"],
   [{ secrets: "A=once more" }, "secrets"],
@@ -61,4 +62,11 @@ test("keep the values of secrets out of everything that is shown, and out of the
   const shown = [file, asCurl(read.job, "https://hub.example.com"), JSON.stringify(fieldsLike(specOf(submission)))];
   expect(shown.join("")).not.toContain("planted");
   expect(fieldsLike(specOf(submission)).secrets).toBe("HF_TOKEN=\nWANDB_API_KEY=");
+});
+
+test("have a matrix with lists and ranges, which the hub takes", () => {
+  const read = readFields({ ...fields, matrix: "lr=1e-4, 3e-4\nseed=1..3" });
+  const job = jobSubmission.parse("job" in read ? read.job : null);
+  expect(job.matrix).toEqual({ lr: ["1e-4", "3e-4"], seed: { from: 1, to: 3 } });
+  expect(fieldsLike(specOf(job)).matrix).toBe("");
 });

@@ -16,6 +16,8 @@ export interface JobFields {
   /** One `NAME=value` a line. */
   environment: string;
   secrets: string;
+  /** One `NAME=a, b` or `NAME=1..9` a line. */
+  matrix: string;
   /** Ids of jobs, divided by spaces. */
   after: string;
 }
@@ -32,6 +34,7 @@ export const EMPTY_FIELDS: JobFields = {
   gpuGb: "",
   environment: "",
   secrets: "",
+  matrix: "",
   after: "",
 };
 
@@ -57,6 +60,7 @@ export function fieldsLike(spec: JobSpec): JobFields {
       .map(([name, value]) => `${name}=${value}`)
       .join("\n"),
     secrets: spec.secrets.map((name) => `${name}=`).join("\n"),
+    matrix: "",
     after: "",
   };
 }
@@ -83,12 +87,24 @@ function secretsError(secrets: readonly [string, string][] | null, environment: 
   return twice === undefined ? {} : { secrets: `${twice[0]} is in the environment too: name it once.` };
 }
 
+/** Returns the values of each parameter: a list, or a range of whole numbers. */
+function matrixOf(rows: readonly [name: string, text: string][]): NonNullable<JobDraft["matrix"]> {
+  return Object.fromEntries(
+    rows.map(([name, text]) => {
+      const [, from, to] = /^(-?\d+)\.\.(-?\d+)$/.exec(text) ?? [];
+      const isRange = from !== undefined && to !== undefined;
+      return [name, isRange ? { from: Number(from), to: Number(to) } : text.split(",").map((value) => value.trim())];
+    }),
+  );
+}
+
 /** Returns the job, or why the fields describe none, by field. */
 export function readFields(fields: JobFields): { job: JobDraft } | { errors: Errors } {
   const words = readCommand(fields.command);
   const [command = "", ...given] = words ?? [];
   const variables = readPairs(fields.environment);
   const secrets = readPairs(fields.secrets);
+  const rows = readPairs(fields.matrix);
   const after = fields.after.split(/\s+/).filter((word) => word !== "");
   const wrong = after.find((word) => !jobId.safeParse(word).success);
   const [priority, mostFailures, gpuGb] = [fields.priority, fields.mostFailures, fields.gpuGb].map(Number);
@@ -99,6 +115,9 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
     ...(!isWhole(mostFailures, { from: 1, to: 100 }) && { mostFailures: "A whole number from 1 to 100." }),
     ...(fields.gpuGb.trim() !== "" && !(Number(gpuGb) > 0) && { gpuGb: "A number of gigabytes, for example 24." }),
     ...(variables === null && { environment: "One NAME=value on each line." }),
+    ...((rows === null || rows.some(([, values]) => values === "")) && {
+      matrix: "One NAME=a, b or NAME=1..9 on each line.",
+    }),
     ...(wrong !== undefined && { after: `${wrong} is not the id of a job.` }),
     ...secretsError(secrets, variables),
   };
@@ -113,6 +132,7 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
       command,
       arguments: given,
       ...(Object.keys(environment).length > 0 && { environment }),
+      ...(rows !== null && rows.length > 0 && { matrix: matrixOf(rows) }),
       ...(after.length > 0 && { after }),
       ...(Object.keys(sealed).length > 0 && { secrets: sealed }),
       ...(fields.workingFolder.trim() !== "" && { workingFolder: fields.workingFolder.trim() }),

@@ -53,12 +53,14 @@ function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void 
       actions={[submit]}
       onSubmit={() => {
         if (!("job" in read)) return;
-        submit.run(read.job, ({ jobs: [made] }) => {
+        submit.run(read.job, ({ jobs: [made, ...others] }) => {
           void client.invalidateQueries({ queryKey: ["jobs"] });
           if (made === undefined) return;
-          say("safe", `Job ${made.number} waits in ${made.queue}.`);
+          const isOne = others.length === 0;
+          say("safe", `${isOne ? `Job ${made.number} waits` : `${others.length + 1} jobs wait`} in ${made.queue}.`);
           onClose();
-          router.push(`/jobs/${encodeURIComponent(made.id)}`);
+          const one = `/jobs/${encodeURIComponent(made.id)}`;
+          router.push(isOne ? one : `/jobs?queue=${encodeURIComponent(made.queue)}`);
         });
       }}
     >
@@ -109,7 +111,9 @@ function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void 
 function MoreFields({ fields, set }: { fields: JobFields; set: (some: Partial<JobFields>) => void }) {
   return (
     <details className="py-1.5">
-      <summary className="w-fit text-soft">Run, working folder, environment, secrets, order, policy and needs</summary>
+      <summary className="w-fit text-soft">
+        Run, working folder, environment, secrets, matrix, order, policy and needs
+      </summary>
       <TextField
         label="Run"
         hint="The job goes on from the newest safe checkpoint of this run. Empty: a run of its own."
@@ -141,6 +145,14 @@ function MoreFields({ fields, set }: { fields: JobFields; set: (some: Partial<Jo
         value={fields.secrets}
         placeholder="HF_TOKEN=hf_…"
         onChange={(secrets) => set({ secrets })}
+      />
+      <LinesField
+        label="Matrix"
+        hint="One NAME=a, b or NAME=1..9 a line. A job for each combination, 1,000 at most; {{NAME}} in the command stands for the value."
+        path="matrix"
+        value={fields.matrix}
+        placeholder="lr=1e-4, 3e-4"
+        onChange={(matrix) => set({ matrix })}
       />
       <TextField
         label="After"

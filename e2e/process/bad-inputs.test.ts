@@ -38,6 +38,8 @@ const ROWS: readonly (readonly [line: string, says: string])[] = [
   [`work --hub ${HUB} -- true`, "work takes flags only"],
   ["jobs", "it takes submit, list, show, cancel, retry, queues, import"],
   ["jobs sbmit", "did you mean submit?"],
+  [`jobs submit --hub ${HUB} --api-token tmk_x --dry-run --matrix a=1..2000 -- true`, "it makes 2,000 jobs"],
+  [`jobs submit --hub ${HUB} --api-token tmk_x --dry-run --matrix a=1 -- echo {{b}}`, "{{b}} is no parameter"],
   [`jobs submit --hub ${HUB} --api-token tmk_x --secret HF_TOKEN=hf_x -- true`, "it takes a name alone"],
   [`jobs submit --hub ${HUB} --api-token tmk_x --secret NOT_SET_HERE -- true`, "which has no NOT_SET_HERE"],
   ["jobs list", "it says which hub has the jobs"],

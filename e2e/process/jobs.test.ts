@@ -248,6 +248,18 @@ test("people submit, list, show and cancel jobs on the command line with an API 
   const following = await jobs("show", String(follower.lines.at(-1)?.["id"]));
   expect(following.lines[0]).toMatchObject({ dueAt: null, after: [{ id, name: "from a file", state: "waiting" }] });
   await jobs("cancel", String(follower.lines.at(-1)?.["id"]));
+  const sweep = ["submit", "--matrix", "lr=1e-4,3e-4", "--matrix", "seed=1..3", "--name", "sweep", "--queue", "sweep"];
+  const words = ["--", "python", "{{lr}}", "{{seed}}"];
+  expect((await jobs(...sweep, "--dry-run", ...words)).lines).toContainEqual({ type: "jobs-checked", jobs: 6 });
+  const swept = (await jobs(...sweep, ...words)).lines;
+  expect(swept).toHaveLength(6);
+  const one = await jobs("show", String(swept[5]?.["id"]));
+  expect(one.lines[0]).toMatchObject({
+    name: "sweep-6",
+    labels: { lr: "3e-4", seed: "3" },
+    spec: { arguments: ["3e-4", "3"] },
+    waits: "no node asks for jobs of the queue sweep now",
+  });
   const sealed = await jobs("submit", "--secret", "HF_TOKEN", "--queue", "sealed", "--", "true");
   const withSecret = await jobs("show", String(sealed.lines.at(-1)?.["id"]));
   expect(withSecret.lines[0]).toMatchObject({ spec: { secrets: ["HF_TOKEN"] } });

@@ -25,6 +25,9 @@ const MOST_VARIABLES = 256;
 export const MOST_SPEC_CHARS = 32_768;
 
 const MOST_AFTER = 16;
+/** Bounds on a matrix. Its jobs together are bounded by those of a submission. */
+const MOST_PARAMETERS = 16;
+const MOST_VALUES = 1_000;
 const MOST_SECRETS = 64;
 /** Bound on the bytes of a job's secrets as JSON. */
 export const MOST_SECRET_BYTES = 8_192;
@@ -115,9 +118,25 @@ export const jobSecrets = recordOf(
 );
 export type JobSecrets = z.infer<typeof jobSecrets>;
 
+const parameterName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, "not a name of a parameter");
+const wholeNumber = z.number().int().min(-1_000_000_000).max(1_000_000_000);
+const parameter = z.union([
+  z
+    .array(z.union([addressText(128), z.number().min(-1e100).max(1e100), z.boolean()]))
+    .min(1)
+    .max(MOST_VALUES),
+  z
+    .object({ from: wholeNumber, to: wholeNumber })
+    .refine(({ from, to }) => to >= from, "a range ends before it begins"),
+]);
+
 /** A job as people submit it, with the values of its secrets. */
 export const jobSubmission = jobFields
-  .extend({ secrets: jobSecrets.default({}) })
+  .extend({
+    secrets: jobSecrets.default({}),
+    /** Values by parameter. One job is made for each combination; `{{name}}` in its texts is replaced by the value. */
+    matrix: recordOf(parameterName, parameter, MOST_PARAMETERS).optional(),
+  })
   .refine(isShort, TOO_LONG)
   .refine(
     ({ environment, secrets }) => Object.keys(secrets).every((name) => !(name in environment)),
@@ -128,7 +147,7 @@ export type JobSubmission = z.infer<typeof jobSubmission>;
 export type JobDraft = z.input<typeof jobSubmission>;
 
 /** Returns what the hub stores of a job in the clear. */
-export const specOf = ({ secrets, ...job }: JobSubmission): JobSpec => ({
+export const specOf = ({ secrets, matrix: _matrix, ...job }: JobSubmission): JobSpec => ({
   ...job,
   secrets: Object.keys(secrets).toSorted(),
 });

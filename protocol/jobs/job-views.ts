@@ -138,6 +138,8 @@ export interface JobDetail extends JobRow {
   /** The jobs that have to be done before it, and those that wait for it; 200 of each at most. */
   after: JobLink[];
   followers: JobLink[];
+  /** Why no node takes it now, as a sentence without its end; null where `reason` says it, and for jobs that do not wait. */
+  waits: string | null;
 }
 
 export interface JobQueueRow {

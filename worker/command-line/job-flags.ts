@@ -65,6 +65,13 @@ export const JOB_FLAGS = {
     value: "ID",
     says: "The submitted job is handed out when the job with this id is done, and fails with it. May be given several times.",
   },
+  matrix: {
+    kind: "list",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "NAME=A,B",
+    says: "One job for each value, or for each number of `NAME=1..9`; `{{NAME}}` in the command and other texts is replaced by it. Given several times: for each combination, 1,000 jobs at most.",
+  },
   "most-failures": {
     kind: "count",
     commands: ["jobs"],

@@ -9,10 +9,10 @@ import { formatCount } from "#protocol/base/units.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { claimForJob } from "#server/core/claims/claim-epoch.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
-import { withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
+import { withQueue, type JobOffer, type QueueMemory } from "#server/core/live/job-memory.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { readStored } from "#server/platform/stored-json.ts";
-import { chooseJob, meansOf, type Offer } from "./choose-job.ts";
+import { chooseJob, meansOf } from "./choose-job.ts";
 import { endByHub } from "./end-by-hub.ts";
 import { openSecrets } from "./job-secrets.ts";
 import { findNothing, noteNothing } from "./nothing-fits.ts";
@@ -33,7 +33,7 @@ const MOST_COUNTED = 1_000;
 export interface HandOut {
   node: LiveNode;
   bootId: string;
-  offer: Offer;
+  offer: JobOffer;
   /** Aborted when nobody waits for the answer any more. */
   abort: AbortSignal;
 }

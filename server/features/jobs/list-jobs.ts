@@ -10,6 +10,7 @@ import { whereOf } from "./job-filter.ts";
 import { attemptRowOf, jobRowOf, linkOf, LISTED } from "./job-row.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { stepsNow } from "./steps-now.ts";
+import { whyWaits } from "./why-waits.ts";
 
 const MOST_ATTEMPTS = 200;
 const MOST_BANS = 200;
@@ -68,6 +69,7 @@ export async function readJob(
     spec: isTrusted || spec === null ? spec : withoutValues(spec),
     attemptRows: attempts,
     after: job.after.map(({ before }) => linkOf(before)),
+    waits: await whyWaits(hub, job),
     followers: job.followers.map((link) => linkOf(link.job)),
     bans: [
       ...job.bans.map(({ node, until, reason }) => ({ node, until: until.getTime(), reason })),

@@ -3,6 +3,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { jobSpec, specOf, type JobSpec, type JobSubmission } from "#protocol/jobs/job-spec.ts";
 import type { JobState } from "#protocol/jobs/job-states.ts";
+import { expandJobs, type ExpandedJob } from "#protocol/jobs/matrix.ts";
 import type { SubmittedJob, submitJobsInput } from "#protocol/jobs/job-views.ts";
 import type { Job } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
@@ -46,18 +47,20 @@ function runOf({ name }: JobSpec, { id, taken }: { id: string; taken: Set<string
 /** A job of a submission. Its id and its sealed secrets are of use only if it is new. */
 interface Wanted {
   id: string;
+  /** Its name before the parameters of a matrix were filled in. */
+  written: string | undefined;
   spec: JobSpec;
   job: JobSubmission;
   sealed: SealedSecrets | null;
 }
 
 /** Prepares what takes time and must not happen while the database waits. */
-async function prepare(hub: Hub, jobs: readonly JobSubmission[]): Promise<Wanted[]> {
+async function prepare(hub: Hub, jobs: readonly ExpandedJob[]): Promise<Wanted[]> {
   const wanted: Wanted[] = [];
   for (const some of inPieces(jobs)) {
-    const sealed = some.map(async (job) => {
+    const sealed = some.map(async ({ job, written }) => {
       const id = newId();
-      return { id, job, spec: specOf(job), sealed: await sealSecrets(hub, id, job.secrets) };
+      return { id, job, written, spec: specOf(job), sealed: await sealSecrets(hub, id, job.secrets) };
     });
     wanted.push(...(await Promise.all(sealed)));
   }
@@ -141,8 +144,9 @@ async function store(tx: Transaction, wanted: readonly Wanted[], about: Storing)
     Object.entries(spec.labels).map(([name, value]) => ({ jobId: id, name, value })),
   );
   for (const some of inPieces(labels)) await tx.jobLabel.createMany({ data: some });
-  const ordered = wanted.map(({ id, spec: { name, after } }, index) => {
-    return { id: places[index]?.id ?? id, isNew: places[index]?.isNew === true, name, after };
+  const ordered = wanted.map(({ id, written, spec: { name, after } }, index) => {
+    const names = [...new Set([name ?? "", written ?? ""])].filter((one) => one !== "");
+    return { id: places[index]?.id ?? id, isNew: places[index]?.isNew === true, names, after };
   });
   await holdNew(tx, about.hub, await planOrder(tx, ordered));
   const isNew = new Set(planned.map(({ id }) => id));
@@ -159,8 +163,8 @@ async function store(tx: Transaction, wanted: readonly Wanted[], about: Storing)
 }
 
 /**
- * Stores jobs, all of them or none. A job with the idempotency key of an earlier one of the same person is that job. @throws
- * Fault CONFLICT when the earlier one had another spec or other secrets
+ * Stores jobs, all of them or none; of a job with a matrix one for each combination. A job with the idempotency key of an earlier one of the same person is that job. @throws
+ * Fault BAD_INPUT for a matrix, CONFLICT when the earlier one had another spec or other secrets
  */
 export async function submitJobs(
   context: Context & { caller: PersonCaller },
@@ -169,7 +173,12 @@ export async function submitJobs(
   const { hub, caller } = context;
   const { id, email } = caller.person;
   const now = hub.now();
-  const wanted = await prepare(hub, jobs);
+  const expanded = expandJobs(jobs);
+  if ("wrong" in expanded) {
+    const subject = `job ${expanded.index + 1}`;
+    throw new Fault("BAD_INPUT", { op: "submit", subject, detail: expanded.wrong });
+  }
+  const wanted = await prepare(hub, expanded.jobs);
   const { stored, event } = await hub.db.$transaction(
     async (tx) => {
       const stored = await store(tx, wanted, { hub, owner: { id, email }, at: new Date(now) });

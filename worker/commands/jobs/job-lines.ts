@@ -58,6 +58,7 @@ export function jobText(job: JobDetail, now: number): string {
     ...(spec === null ? ["Its definition cannot be read: submit it again."] : specLines(spec, job.kelpie !== null)),
     `Submitted by ${shownName(job.owner)}, priority ${job.priority}.`,
     ...waits,
+    ...(job.waits === null ? [] : [`It waits: ${shownName(job.waits)}.`]),
     ...job.after.map((one) => `After ${linkText(one)}`),
     ...job.followers.map((one) => `Followed by ${linkText(one)}`),
     ...attemptRows.map((one) => attemptLine(one, now)),

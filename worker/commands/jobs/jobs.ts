@@ -1,5 +1,6 @@
 import type * as z from "zod";
 import { changeJobsInput, listJobsInput, type JobFilter } from "#protocol/jobs/job-views.ts";
+import { expandJobs } from "#protocol/jobs/matrix.ts";
 import { id } from "#protocol/base/names.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { Environment } from "../../command-line/config.ts";
@@ -49,8 +50,11 @@ async function submit(verb: Verb, operands: readonly string[], env: Environment)
   if (jobs.some(({ secrets }) => Object.keys(secrets).length > 0))
     terminal.say(SECRETS_GO, { type: "note", sentence: SECRETS_GO });
   if (config.isOn("dry-run")) {
-    const count = jobs.length === 1 ? "One job" : `${formatCount(jobs.length)} jobs`;
-    terminal.result(`${count} would be submitted.`, { type: "jobs-checked", jobs: jobs.length });
+    const expanded = expandJobs(jobs);
+    if ("wrong" in expanded) throw usage(`job ${expanded.index + 1}`, expanded.wrong);
+    const made = expanded.jobs.length;
+    const count = made === 1 ? "One job" : `${formatCount(made)} jobs`;
+    terminal.result(`${count} would be submitted.`, { type: "jobs-checked", jobs: made });
     return 0;
   }
   const made = await ask("jobs.submit", (client, signal) => client.jobs.submit.mutate({ jobs }, { signal }));

@@ -101,9 +101,20 @@ function draftOf(config: Config, words: { command: string; arguments: string[] }
     ...(failures > 0 && { policy: { mostFailures: failures } }),
     watch: [...flagged(config, "watch")],
     after: [...flagged(config, "after")],
+    ...matrixOf(flagged(config, "matrix")),
     environment: pairsOf("env", flagged(config, "env")),
     labels: pairsOf("label", flagged(config, "label")),
   };
+}
+
+/** Reads `NAME=a,b` and `NAME=1..9` of the flag. @throws Fault BAD_INPUT */
+function matrixOf(texts: readonly string[]): Pick<JobDraft, "matrix"> {
+  if (texts.length === 0) return {};
+  const rows = Object.entries(pairsOf("matrix", texts)).map(([name, text]) => {
+    const [, from, to] = /^(-?\d+)\.\.(-?\d+)$/.exec(text) ?? [];
+    return [name, from === undefined || to === undefined ? text.split(",") : { from: Number(from), to: Number(to) }];
+  });
+  return { matrix: Object.fromEntries(rows) as JobDraft["matrix"] };
 }
 
 /** Reads `KEY=VALUE` of a flag. @throws Fault BAD_INPUT */

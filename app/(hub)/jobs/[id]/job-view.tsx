@@ -78,6 +78,7 @@ function JobBody({ job }: { job: JobDetail }) {
       />
       {job.kelpie !== null && <KelpieBanner kelpie={job.kelpie} />}
       {why !== null && <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={why} />}
+      {job.waits !== null && <Banner tone="quiet" title={`Waits: ${visibleText(job.waits)}`} />}
       <AttemptsPanel attempts={job.attemptRows} />
       {(job.after.length > 0 || job.followers.length > 0) && <OrderPanel job={job} />}
       {job.bans.length > 0 && <BansPanel bans={job.bans} />}

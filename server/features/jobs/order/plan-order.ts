@@ -8,7 +8,8 @@ import { inPieces } from "../job-columns.ts";
 export interface Ordered {
   id: string;
   isNew: boolean;
-  name: string | undefined;
+  /** Its name, and the one that it was written with before parameters were filled in. */
+  names: readonly string[];
   after: readonly string[];
 }
 
@@ -28,7 +29,7 @@ interface Link {
 function resolve(jobs: readonly Ordered[]): Link[] {
   const named = new Map<string, string[]>();
   const links = new Map<string, Link>();
-  for (const [index, { id, isNew, name, after }] of jobs.entries()) {
+  for (const [index, { id, isNew, names, after }] of jobs.entries()) {
     for (const word of isNew ? after : []) {
       const known = named.get(word) ?? (jobId.safeParse(word).success ? [word] : null);
       if (known === null) {
@@ -39,7 +40,7 @@ function resolve(jobs: readonly Ordered[]): Link[] {
       if (links.size > MOST_LINKS)
         throw refuse(index, `after: jobs of one submission follow ${formatCount(MOST_LINKS)} jobs together at most`);
     }
-    if (name !== undefined) named.set(name, [...(named.get(name) ?? []), id]);
+    for (const name of names) named.set(name, [...(named.get(name) ?? []), id]);
   }
   return [...links.values()];
 }
