@@ -33,11 +33,7 @@ const MOST_LEVELS_HERE = 32;
 const MOST_FOLDERS = 2_000;
 const MOST_LOOKED_AT = 20_000;
 const MOST_SHOWN = 3;
-<<<<<<< HEAD
-/** Hidden folders of tools and of this worker. Their content was downloaded, is a copy, or was thrown away. */
-=======
 /** Hidden folders of tools and of this worker. Their files were downloaded, are copies, or were thrown away. */
->>>>>>> t-a
 const TOOLS =
   /^\.(cache|git|hg|svn|venv|conda|local|npm|nv|triton|keras|dvc|ipynb_checkpoints|trash.*|tidemark-state|set-aside-.*)$|\.(restoring|replaced|parts)-[^.]+$/i;
 /** File of every state folder, which holds captures. */
