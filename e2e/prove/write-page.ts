@@ -40,7 +40,7 @@ function cellOf(row: BarRow, page: Page, measures: readonly Measure[]): string {
     const reuse = classes.find((one) => one.direction === direction && one.reuse !== null)?.reuse ?? null;
     if (reuse !== null)
       parts.push(
-        `${((100 * reuse.kept) / reuse.acknowledged).toFixed(1)} % of the acknowledged bytes were kept, over ${reuse.kills} kills`,
+        `${((100 * reuse.kept) / reuse.acknowledged).toFixed(1)} % of the acknowledged data was kept, over ${reuse.kills} kills`,
       );
   }
   if (row.elsewhere !== undefined) parts.push(row.elsewhere);
