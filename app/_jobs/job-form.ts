@@ -148,7 +148,7 @@ const isWhole = (value: number | undefined, { from, to }: { from: number; to: nu
   Number.isInteger(value) && Number(value) >= from && Number(value) <= to;
 
 /**
- * Returns the job as a file for `tidemark jobs submit`. JSON is YAML too. Of secrets it has the names: the command takes their
+ * Returns the job as a file for `tidemark jobs submit`. JSON is YAML too. It has only the names of secrets: the command takes their
  * values from its environment.
  */
 export const asFile = ({ secrets, ...job }: JobDraft): string =>

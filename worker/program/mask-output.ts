@@ -11,7 +11,7 @@ export const SHORTEST_HIDDEN = 4;
 const STARS = Buffer.from("***");
 const NOTHING = Buffer.alloc(0);
 
-/** Creates a mask for one stream. Of values that begin at one place the longest is replaced. */
+/** Creates a mask for one stream. Where several values begin, the longest is replaced. */
 export function createMask(values: readonly string[]): Mask {
   const hidden = [...new Set(values)]
     .map((value) => Buffer.from(value))

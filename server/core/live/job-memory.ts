@@ -27,7 +27,7 @@ export interface QueueMemory {
   nothing: Nothing[];
 }
 
-/** What a node offers to a job. */
+/** Resources that a node offers to a job. */
 export interface JobOffer {
   queue: string;
   gpuMemoryBytes?: number | undefined;
@@ -36,7 +36,7 @@ export interface JobOffer {
 
 export interface JobMemory {
   readonly queues: Map<string, QueueMemory>;
-  /** What each node offered when it asked last, by its id. */
+  /** Newest offer of each node by its id. */
   readonly offers: Map<string, JobOffer>;
   /** The waiting call of each node; a newer one ends it. */
   readonly waiting: Map<string, AbortController>;

@@ -20,7 +20,7 @@ export type OpenAttempt = JobAttempt & { job: Job };
 export interface Settled {
   event: EventRow;
   outcome: AttemptOutcome;
-  /** What happened to the jobs that follow it; null while it is not over. */
+  /** Changes of the jobs that follow it; null while it is not over. */
   followed: Followed | null;
 }
 

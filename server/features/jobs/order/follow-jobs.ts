@@ -15,7 +15,7 @@ import { inPieces } from "../job-columns.ts";
 /** Time at which a job is due that follows others, the end of the year 9999: the end of the last one sets it anew. */
 export const NOT_DUE = new Date(253_402_300_799_000);
 
-/** What happened to followers, to be announced after the commit. */
+/** Changes of followers, announced after the commit. */
 export interface Followed {
   queues: string[];
   event: EventRow | null;
