@@ -97,6 +97,19 @@ async function fleetMetrics({ live, now }: Hub): Promise<MetricFamily[]> {
   ];
 }
 
+function connectionsOf({ connections }: Hub["counters"]): Sample[] {
+  if (connections === null) return [];
+  const { most, open, idle } = connections();
+  return byLabel(
+    "state",
+    new Map([
+      ["busy", open - idle],
+      ["idle", idle],
+      ["unopened", most - open],
+    ]),
+  );
+}
+
 function workMetrics({ counters, live }: Hub): MetricFamily[] {
   const streams = [...live.nodes.values()].reduce((sum, node) => sum + node.mailboxes.size, 0);
   return [
@@ -195,6 +208,16 @@ function hubMetrics({ counters, loop, startedAt }: Hub): MetricFamily[] {
       "tidemark_database_log_bytes",
       "Length of the database's write-ahead log; it grows while a reader keeps one transaction open.",
       counters.database === null ? [] : one(counters.database.logBytes),
+    ),
+    gauge(
+      "tidemark_database_connections",
+      "Connections to PostgreSQL by state; none on SQLite.",
+      connectionsOf(counters),
+    ),
+    gauge(
+      "tidemark_database_waiting",
+      "Statements and transactions that wait for a connection to PostgreSQL; none on SQLite.",
+      counters.connections === null ? [] : one(counters.connections().waiting),
     ),
     gauge(
       "tidemark_data_folder_free_bytes",

@@ -23,7 +23,7 @@ async function sumsOf(hub: Pick<Hub, "db">, run: string): Promise<Map<string, Su
       SELECT cc."profileId", c."sizeBytes", c."step" FROM "CheckpointCopy" cc
       JOIN "Checkpoint" c ON c."id" = cc."checkpointId"
       WHERE cc."run" = ${run} AND cc."state" = 'complete' AND c."state" = 'complete'
-    ) GROUP BY "profileId"`;
+    ) AS held GROUP BY "profileId"`;
   return new Map(
     rows.map(({ profileId, complete, bytes, newest }) => [
       profileId,
