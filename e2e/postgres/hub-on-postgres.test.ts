@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { startPgbouncer } from "../servers/start-pgbouncer.ts";
 import { missingPostgres, startPostgres, type TestPostgres } from "../servers/start-postgres.ts";
+import { faultOf } from "../stage/hub-client.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { startHub, testedUpkeep } from "../stage/start-hub.ts";
 import { runOnce } from "../stage/run-once.ts";
@@ -72,13 +73,13 @@ test("a checkpoint is captured, committed and restored byte for byte, also after
 test("PostgreSQL is killed and comes back: the hub goes on by itself, and nothing that it acknowledged is lost", async () => {
   const before = await stage.client.runs.get.query({ run });
   await server.kill("SIGKILL");
-  const refused = await stage.client.runs.get.query({ run }).then(
-    () => null,
-    (error: unknown) => JSON.stringify(error),
-  );
-  expect(refused).toContain("DATABASE_UNREACHABLE");
-  save(300);
-  await server.start();
+  try {
+    const refused: unknown = await stage.client.runs.get.query({ run }).catch((error: unknown) => error);
+    expect(faultOf(refused)?.code).toBe("DATABASE_UNREACHABLE");
+    save(300);
+  } finally {
+    await server.start();
+  }
   await waitComplete(stage, run, { step: 300 });
   const { checkpoints } = await stage.client.runs.get.query({ run });
   const ids = new Set(checkpoints.map(({ id }) => id));

@@ -114,14 +114,12 @@ describe.skipIf(server === undefined)("both databases", () => {
     expect(sqlite).toEqual([[0, 255, 7], [{ text: "50%" }, { text: "back\\slash" }], 7]);
   });
 
-  test("take text with the character of number 0, which PostgreSQL shows as another and finds again", async () => {
-    const found = await fromBoth(async (db) => {
-      await db.jobQueue.create({ data: { name: "a\0b", pausedAt: null } });
-      const row = await db.jobQueue.findUniqueOrThrow({ where: { name: "a\0b" } });
-      await db.jobQueue.delete({ where: { name: row.name } });
-      return row.name;
-    });
-    expect(found).toEqual(["a\0b", "a\uFFFDb"]);
+  test("text with the character of number 0 is stored on PostgreSQL with another in its place, and found again", async () => {
+    const { db } = postgres;
+    await db.jobQueue.create({ data: { name: "a\0b", pausedAt: null } });
+    const { name } = await db.jobQueue.findUniqueOrThrow({ where: { name: "a\0b" } });
+    expect(name).toBe("a\uFFFDb");
+    await db.jobQueue.delete({ where: { name } });
   });
 
   test("let one transaction write at a time: what it read is still so when it writes", async () => {

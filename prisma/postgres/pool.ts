@@ -97,12 +97,8 @@ async function limit(client: ClientBase): Promise<void> {
 
 /** Returns a pool whose connections have the hub's time limits. Opens none before the first statement. */
 export function openPool({ url, connections }: PostgresPlace): Pool {
-  const pool = new Pool({
-    ...settingsOf(url),
-    max: connections,
-    idleTimeoutMillis: 30_000,
-    onConnect: limit,
-  });
+  const settings = { ...settingsOf(url), max: connections, idleTimeoutMillis: 30_000 };
+  const pool = new Pool(Object.assign(settings, { onConnect: limit }));
   // A connection that breaks while it is idle is replaced by the next statement.
   pool.on("error", () => undefined);
   return pool;
