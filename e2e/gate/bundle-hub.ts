@@ -5,7 +5,7 @@ import { build, type Plugin } from "esbuild";
 import { ROOT } from "./run-step.ts";
 
 /**
- * Bundles the hub's programs into `.tools/hub`, one file each. Tests start dozens of hubs, and each start from the sources
+ * Bundles the hub's programs into `.tools/hub`: one file each, and files that they share or load only when needed. Tests start dozens of hubs, and each start from the sources
  * compiles a thousand modules. `server/main.test.ts` and the demo start from the sources.
  */
 
