@@ -12,7 +12,9 @@ COPY . .
 FROM source AS build
 ENV NODE_ENV=production NEXT_TELEMETRY_DISABLED=1
 # `generate` never runs the schema engine; naming a file keeps it from being downloaded.
-RUN PRISMA_SCHEMA_ENGINE_BINARY=/bin/true node node_modules/prisma/build/index.js generate \
+RUN export PRISMA_SCHEMA_ENGINE_BINARY=/bin/true \
+ && node node_modules/prisma/build/index.js generate \
+ && node node_modules/prisma/build/index.js generate --schema prisma/postgres/schema.prisma \
  && node e2e/gate/build.ts \
  && rm -rf .next/cache
 
@@ -25,7 +27,7 @@ RUN npm install --no-save --omit=dev --ignore-scripts --no-audit --no-fund && np
  && rm -rf prisma effect typescript @typescript playwright playwright-core @playwright @electric-sql @img sharp \
       @next/swc-* @prisma/dev @prisma/engines @prisma/fetch-engine @prisma/query-plan-executor \
       @prisma/streams-local @prisma/studio-core \
- && find @prisma/client/runtime -name 'query_compiler*' ! -name '*sqlite*' -delete \
+ && find @prisma/client/runtime -name 'query_compiler*' ! -name '*sqlite*' ! -name '*postgresql*' -delete \
  && find . -name '*.map' -delete
 
 FROM node:24-bookworm-slim AS hub

@@ -114,17 +114,24 @@ await once("node_modules/.tidemark-installed", digest("package-lock.json", "pack
   const link = at("node_modules", ".bin", "node");
   if (!isWindows && !existsSync(link)) symlinkSync("../node/bin/node", link);
 });
-await once("prisma/client/.made-from", digest("prisma/schema.prisma", "package-lock.json"), async () => {
-  // `generate` never runs the schema engine; naming any existing file keeps it from trying to download one.
-  await run("making the database client", [ownNode, at("node_modules/prisma/build/index.js"), "generate"], {
-    env: {
-      ...process.env,
-      PRISMA_SCHEMA_ENGINE_BINARY: ownNode,
-      PRISMA_HIDE_UPDATE_MESSAGE: "1",
-      CHECKPOINT_DISABLE: "1",
-    },
+// One client for SQLite, and one for PostgreSQL from the schema that is derived from the first.
+for (const [title, folder] of [
+  ["making the database client", "prisma"],
+  ["making the database client of PostgreSQL", "prisma/postgres"],
+]) {
+  const schema = `${folder}/schema.prisma`;
+  await once(`${folder}/client/.made-from`, digest(schema, "package-lock.json"), async () => {
+    // `generate` never runs the schema engine; naming any existing file keeps it from trying to download one.
+    await run(title, [ownNode, at("node_modules/prisma/build/index.js"), "generate", "--schema", schema], {
+      env: {
+        ...process.env,
+        PRISMA_SCHEMA_ENGINE_BINARY: ownNode,
+        PRISMA_HIDE_UPDATE_MESSAGE: "1",
+        CHECKPOINT_DISABLE: "1",
+      },
+    });
   });
-});
+}
 
 // A person's start serves the pages as they are in the sources; the container image has them built already.
 if (task === "start") await run("building what changed", [ownNode, "e2e/gate/build.ts"]);

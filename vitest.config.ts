@@ -37,6 +37,7 @@ export default defineConfig({
           name: "unit",
           ...filesOf("unit"),
           ...PATIENCE,
+          globalSetup: ["e2e/stage/prepare-postgres.ts"],
           // One process runs many files: what they import is loaded once. Three of them, because much of a test is waiting.
           isolate: false,
           maxWorkers: 3,
@@ -71,6 +72,10 @@ export default defineConfig({
           maxConcurrency: 5,
           fileParallelism: false,
         },
+      },
+      {
+        // Needs PostgreSQL and PgBouncer: run by \`npm run prove -- postgres\`.
+        test: { name: "postgres", ...ON_STAGE, include: ["e2e/postgres/**/*.test.ts"], ...PATIENCE },
       },
       {
         // Needs servers and clients that take minutes to build: run by \`npm run prove -- peers\`.

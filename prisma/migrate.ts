@@ -38,7 +38,7 @@ const HISTORY = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
   "applied_steps_count" INTEGER UNSIGNED NOT NULL DEFAULT 0
 )`;
 
-const checksumOf = (sql: string): string => createHash("sha256").update(sql).digest("hex");
+export const checksumOf = (sql: string): string => createHash("sha256").update(sql).digest("hex");
 const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
@@ -49,6 +49,27 @@ export async function readMigrations(folder = join(import.meta.dirname, "migrati
   return Promise.all(
     names.toSorted().map(async (name) => ({ name, sql: await readFile(join(folder, name, "migration.sql"), "utf8") })),
   );
+}
+
+/**
+ * Refuses a history (checksums by name) that these migrations did not make. @throws MigrationRefused
+ */
+export function assertHistory(done: ReadonlyMap<string, string>, migrations: readonly Migration[]): void {
+  for (const [name, checksum] of done) {
+    const known = migrations.find((migration) => migration.name === name);
+    if (known === undefined) {
+      throw new MigrationRefused(`The database was written by a newer version of Tidemark (${name}).`, {
+        why: "This version does not know that change, so it could damage what is stored.",
+        fix: "Start the newer version again, or restore a backup made with this one.",
+      });
+    }
+    if (checksumOf(known.sql) !== checksum) {
+      throw new MigrationRefused(`Migration ${name} is not the one this database was made with.`, {
+        why: "A migration never changes after it was released.",
+        fix: "Install Tidemark again from its source; the database itself is untouched.",
+      });
+    }
+  }
 }
 
 /**
@@ -65,21 +86,7 @@ export async function findPending(
     `SELECT "migration_name", "checksum" FROM "_prisma_migrations" WHERE "rolled_back_at" IS NULL ORDER BY "migration_name"`,
   );
   const done = new Map(history.rows.map((row) => [textOf(row[0]), textOf(row[1])]));
-  for (const [name, checksum] of done) {
-    const known = migrations.find((migration) => migration.name === name);
-    if (known === undefined) {
-      throw new MigrationRefused(`The database was written by a newer version of Tidemark (${name}).`, {
-        why: "This version does not know that change, so it could damage what is stored.",
-        fix: "Start the newer version again, or restore a backup made with this one.",
-      });
-    }
-    if (checksumOf(known.sql) !== checksum) {
-      throw new MigrationRefused(`Migration ${name} is not the one this database was made with.`, {
-        why: "A migration never changes after it was released.",
-        fix: "Install Tidemark again from its source; the database itself is untouched.",
-      });
-    }
-  }
+  assertHistory(done, migrations);
   return { done: done.size, pending: migrations.filter((migration) => !done.has(migration.name)) };
 }
 

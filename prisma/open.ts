@@ -1,6 +1,7 @@
 import { PrismaClient } from "./client/client.ts";
 import { connect, OneConnectionAdapter, settle, type SqlClient } from "./connection.ts";
 import { findPending, migrate, MigrationRefused, readMigrations, type Migration } from "./migrate.ts";
+import { SQLITE_WORDS, WORDS } from "./sql-words.ts";
 import { openThreadClient } from "./thread-client.ts";
 import type { Turns } from "./take-turns.ts";
 import { upgrade } from "./upgrade.ts";
@@ -46,6 +47,7 @@ async function openOn(
     adapter: new OneConnectionAdapter(client, turns),
     transactionOptions: { maxWait: 15_000, timeout: 30_000 },
   });
+  Object.assign(db, { [WORDS]: SQLITE_WORDS });
   await db.$connect();
   return {
     db,

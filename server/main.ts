@@ -24,7 +24,12 @@ const HUB_FLAGS = ["--heap-growing-percent=40", "--max-semi-space-size=8"];
 /** The master key, and the one it replaces: for the signer alone. */
 const KEEPER_SECRETS = ["TIDEMARK_SECRET", "TIDEMARK_SECRET_PREVIOUS"];
 /** For the hub alone. */
-const HUB_SECRETS = ["TIDEMARK_ADMIN_PASSWORD", "TIDEMARK_METRICS_TOKEN"];
+const HUB_SECRETS = [
+  "TIDEMARK_ADMIN_PASSWORD",
+  "TIDEMARK_METRICS_TOKEN",
+  "TIDEMARK_DATABASE_URL",
+  "TIDEMARK_DATABASE_DIRECT_URL",
+];
 
 // A port given as an argument would be ignored silently.
 if (process.argv.length > 2) {

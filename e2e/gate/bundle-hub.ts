@@ -5,7 +5,7 @@ import { build, type Plugin } from "esbuild";
 import { ROOT } from "./run-step.ts";
 
 /**
- * Bundles the hub's programs into `.tools/hub`, one file each. Tests start dozens of hubs, and each start from the sources
+ * Bundles the hub's programs into `.tools/hub`: one file each, and files that they share or load only when needed. Tests start dozens of hubs, and each start from the sources
  * compiles a thousand modules. `server/main.test.ts` and the demo start from the sources.
  */
 
@@ -54,6 +54,7 @@ const PLACES: Readonly<Record<string, readonly (readonly [source: string, bundle
     ['new URL("./database-thread.ts", import.meta.url)', JSON.stringify(join(OUT, "database/thread.js"))],
   ],
   "prisma/migrate.ts": [["import.meta.dirname", JSON.stringify(join(ROOT, "prisma"))]],
+  "prisma/postgres/migrate.ts": [["import.meta.dirname", JSON.stringify(join(ROOT, "prisma/postgres"))]],
 };
 
 const places: Plugin = {
@@ -68,7 +69,7 @@ const places: Plugin = {
         contents = contents.replaceAll(source, bundled);
       }
       if (file in PROGRAMS || !/import\.meta\.(dirname|url|filename)/.test(contents)) return { contents, loader: "ts" };
-      if (file.startsWith("prisma/client/")) return { contents, loader: "ts" };
+      if (/^prisma\/(postgres\/)?client\//.test(file)) return { contents, loader: "ts" };
       throw new Error(`${file} asks where it lies, which a bundle does not know: add it to e2e/gate/bundle-hub.ts`);
     });
   },
@@ -95,6 +96,7 @@ export async function bundleHub(): Promise<void> {
     entryPoints: PROGRAMS,
     outdir: OUT,
     bundle: true,
+    splitting: true,
     platform: "node",
     format: "esm",
     target: "node24",

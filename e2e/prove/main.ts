@@ -19,6 +19,7 @@ import { HELP, type Options, readOptions } from "./options.ts";
 import { proveNetwork } from "./network.ts";
 import { overproduction } from "./overproduction.ts";
 import { proveJobs } from "./prove-jobs.ts";
+import { provePostgres } from "./prove-postgres.ts";
 import { provePeers } from "./peers.ts";
 import { probedLink } from "./probed-link.ts";
 import { type Book, openBook } from "./record.ts";
@@ -115,6 +116,7 @@ const OTHERS: Readonly<Record<string, (argv: readonly string[]) => Promise<numbe
   network: proveNetwork,
   alone: proveAlone,
   jobs: proveJobs,
+  postgres: provePostgres,
   situations: proveSituations,
 };
 

@@ -33,6 +33,7 @@ npm run prove -- tls [--count N] [--seed N]
 npm run prove -- keys [--count N]
 npm run prove -- network [--count N] [--class NAME]
 npm run prove -- jobs [--jobs N] [--nodes N] [--minutes N] [--seed N]
+npm run prove -- postgres [PATH...]
 npm run prove -- alone [--count N] [--minutes N] [--only kills|writers|clock|absence] [--class NAME] [--seed N]
 
 Without anything: the full counts of the reliability bar, which take hours. Every trial is recorded as it ends, so a
@@ -49,6 +50,7 @@ layouts: records what each of them leaves in its folder for the process tests (e
 tls: the executable copies to a store behind TLS and back while connections are reset, closed, held and damaged.
 keys: copies there and back with keys of each kind (role, SSO, program, web identity, container, instance) that end many times on the way.
 alone: training without a hub while its program, worker and store are killed, two machines write it, clocks are wrong, the store is away.
+postgres: the unit tests of the hub with PostgreSQL in place of SQLite, then a hub on it, killed and behind a pooler (Debian, root).
 jobs: nodes take the jobs of a queue while the hub and the nodes are killed: every job is completed once.
 situations: every test that e2e/situations names, by root. Without a number it writes docs/situations.md.
 

@@ -34,6 +34,16 @@ export const HUB_FAULTS = {
     says: "The hub's database was busy for too long, so nothing was changed.",
     next: "Try again in a moment. If it stays, look at the load of the hub's machine and at what else reads hub.db.",
   }),
+  DATABASE_UNREACHABLE: row("backoff", 503, {
+    exit: 5,
+    says: "The hub cannot reach its database, so it does not know whether this was stored.",
+    next: "Start PostgreSQL, or look at TIDEMARK_DATABASE_URL and the network between them; the hub goes on by itself. Then try again: nothing takes effect twice.",
+  }),
+  DATABASE_IN_USE: row("never", 409, {
+    exit: 4,
+    says: "Another hub is using this database.",
+    next: "Stop it first, or give this one a database of its own: two hubs on one would both send commands and delete by the clock.",
+  }),
   HUB_DATABASE_DAMAGED: row("backoff", 503, {
     exit: 7,
     says: "The hub's file hub.db is not whole: its database is damaged, or is none.",

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
+import { databaseFailure } from "#prisma/database-failure.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { readToken } from "../core/accounts/api-tokens/read-token.ts";
 import { noteRefusal } from "../core/accounts/auth/refusals.ts";
@@ -79,7 +80,7 @@ async function callerOf(hub: Hub, request: IncomingMessage): Promise<{ caller: C
       const caller = await (secret.startsWith("tmk_") ? readToken(hub, secret) : readNodeCredential(hub, secret));
       return { caller, refusal: null };
     } catch (error) {
-      if (!isFault(error)) throw error;
+      if (!isFault(error) || databaseFailure(error) !== null) throw error;
       const by = secret.startsWith("tmk_") ? "api-token" : "node-credential";
       await noteRefusal(hub, { by, address: addressOf(request, hub.settings) });
       return { caller: nobody, refusal: error };
@@ -91,12 +92,23 @@ async function callerOf(hub: Hub, request: IncomingMessage): Promise<{ caller: C
   return { caller: { kind: "person", person: session.person, sessionHash: session.hash }, refusal: null };
 }
 
+/** A database that does not answer refuses the call: nobody knows who makes it. */
+async function callerOrRefusal(hub: Hub, request: IncomingMessage): ReturnType<typeof callerOf> {
+  try {
+    return await callerOf(hub, request);
+  } catch (error) {
+    const failure = databaseFailure(error);
+    if (failure === null) throw error;
+    return { caller: { kind: "nobody" }, refusal: new Fault(failure, { cause: error }) };
+  }
+}
+
 export async function createContext(hub: Hub, request: IncomingMessage, response: ServerResponse): Promise<Context> {
   const origin = originOf(request, hub.settings);
   const address = addressOf(request, hub.settings);
   return {
     hub,
-    ...(await asCaller(`at ${address}`, () => callerOf(hub, request))),
+    ...(await asCaller(`at ${address}`, () => callerOrRefusal(hub, request))),
     address,
     agent: headerOf(request, "user-agent") ?? "",
     origin,

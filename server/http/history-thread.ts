@@ -1,5 +1,6 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { connect } from "#prisma/connection.ts";
+import { DAY_OF, type OpenedReader } from "#prisma/sql-reader.ts";
 import { lowerThread } from "#storage/checksums/lower-thread.ts";
 import { advise } from "#server/features/advice/advise.ts";
 import { sumTransfers } from "#server/core/history/reader/sum-transfers.ts";
@@ -16,8 +17,18 @@ import { createSeriesTable } from "#server/core/history/reader/read-rows.ts";
 const port = parentPort;
 if (port === null) throw new Error("this is a thread of the hub: start server/main.ts");
 lowerThread();
-const client = await connect(String(workerData));
-await client.execute("PRAGMA query_only = ON");
+
+async function open(address: string): Promise<OpenedReader> {
+  if (!address.startsWith("file:")) {
+    const { openPostgresReader } = await import("#prisma/postgres/open-reader.ts");
+    return openPostgresReader(address);
+  }
+  const sqlite = await connect(address);
+  await sqlite.execute("PRAGMA query_only = ON");
+  return { client: sqlite, day: DAY_OF.sqlite, close: async () => sqlite.close() };
+}
+
+const { client, day, close } = await open(String(workerData));
 const series = createSeriesTable(client);
 
 function answer(question: Question): Promise<Answers[keyof Answers]> {
@@ -33,7 +44,7 @@ function answer(question: Question): Promise<Answers[keyof Answers]> {
     case "advise":
       return advise(client, series, question);
     case "sum-transfers":
-      return sumTransfers(client, question);
+      return sumTransfers(client, question, day);
   }
 }
 
@@ -41,7 +52,7 @@ let turn = Promise.resolve();
 port.on("message", (message: { id: number; question: Question } | "end") => {
   turn = turn.then(async () => {
     if (message === "end") {
-      client.close();
+      await close();
       port.close();
       return;
     }

@@ -1,6 +1,7 @@
 import { Socket } from "node:net";
 import { join } from "node:path";
 import { format, stripVTControlCharacters } from "node:util";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { explainStart } from "../platform/boxed-message.ts";
 import { receiveSecrets } from "../platform/receive-secrets.ts";
@@ -55,6 +56,10 @@ async function start(): Promise<void> {
     passwordCost: PASSWORD_COST,
     printSetupCode,
     lockWaitMs: LOCK_WAIT_MS,
+    onTaken: (fault) => {
+      log.error({ fault: fault.toData() }, "another hub has taken over, so this one ends");
+      process.exit(FAULTS[fault.code].exit);
+    },
   });
   const pages = await openPages(hub, ROOT);
   const served = await serve(hub, pages.serve, PORT_WAIT_MS);

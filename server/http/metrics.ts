@@ -97,6 +97,27 @@ async function fleetMetrics({ live, now }: Hub): Promise<MetricFamily[]> {
   ];
 }
 
+/** Connections of a hub on SQLite. */
+const NO_ROOM = { most: 0, open: 0, idle: 0, waiting: 0 };
+
+function connectionMetrics({ connections }: Hub["counters"]): MetricFamily[] {
+  const { most, open, idle, waiting } = connections?.() ?? NO_ROOM;
+  const states = new Map([
+    ["busy", open - idle],
+    ["idle", idle],
+    ["unopened", most - open],
+  ]);
+  const help = "Connections to PostgreSQL by state; 0 on SQLite.";
+  return [
+    gauge("tidemark_database_connections", help, byLabel("state", states)),
+    gauge(
+      "tidemark_database_waiting",
+      "Statements and transactions that wait for a connection to PostgreSQL; 0 on SQLite.",
+      one(waiting),
+    ),
+  ];
+}
+
 function workMetrics({ counters, live }: Hub): MetricFamily[] {
   const streams = [...live.nodes.values()].reduce((sum, node) => sum + node.mailboxes.size, 0);
   return [
@@ -196,6 +217,7 @@ function hubMetrics({ counters, loop, startedAt }: Hub): MetricFamily[] {
       "Length of the database's write-ahead log; it grows while a reader keeps one transaction open.",
       counters.database === null ? [] : one(counters.database.logBytes),
     ),
+    ...connectionMetrics(counters),
     gauge(
       "tidemark_data_folder_free_bytes",
       "Room on the disk of the hub's data folder.",

@@ -1,7 +1,7 @@
 import { access, chmod, constants, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
-import { lockFolder } from "#prisma/lock-folder.ts";
-import { openDatabase } from "#prisma/open.ts";
+import { holdFolder } from "#prisma/hold-folder.ts";
+import { openDatabase, type OpenedDatabase } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { loadAlerts } from "../features/alerts/alert-memory.ts";
 import { addDefaultRules } from "../features/alerts/default-rules.ts";
@@ -14,7 +14,7 @@ import { startBucketJobs } from "../features/bucket-browser/run-jobs.ts";
 import { createSetupCode } from "../core/accounts/auth/setup-code.ts";
 import { createThrottle } from "#server/platform/throttle.ts";
 import { addDuration } from "#protocol/base/exposition.ts";
-import { createCounters } from "../platform/counters.ts";
+import { createCounters, type Counters } from "../platform/counters.ts";
 import { createFairQueue } from "../platform/fair-queue.ts";
 import type { HubSettings } from "../platform/env.ts";
 import { createKeyUses } from "#server/core/api/key-uses.ts";
@@ -56,6 +56,8 @@ export interface HubParts {
   reach?: Reach;
   /** How long to wait for another hub to let go of the data folder. */
   lockWaitMs: number;
+  /** Called when another hub has taken the data folder or the database over: this one must end. Default: logs it. */
+  onTaken?: (fault: Fault) => void;
   /** Runs SQL in this thread, which blocks it: tests open hundreds of hubs and save the start of a thread for each. */
   queriesHere?: boolean;
 }
@@ -101,26 +103,51 @@ const isNoFile =
     throw new Fault("HUB_DATABASE_DAMAGED", { subject, detail: "it is a folder", cause: error });
   };
 
+interface Stored extends OpenedDatabase {
+  /** Where the thread of history finds the database. */
+  address: string;
+}
+
+/** Opens the file in the data folder, or PostgreSQL where the settings say so. */
+async function openStored(parts: HubParts, counters: Counters): Promise<Stored> {
+  const { settings } = parts;
+  const onWrite = (tookMs: number) => addDuration(counters.dbWrites, tookMs / 1000);
+  if (settings.postgres !== null) {
+    // Loaded only here: most hubs run on SQLite, and the second client is as large as the first.
+    const { openPostgres } = await import("#prisma/postgres/open.ts");
+    const onTaken = (fault: Fault) => (parts.onTaken ?? parts.log.error)(fault);
+    const lock = { waitMs: parts.lockWaitMs, onTaken };
+    const { room, ...opened } = await openPostgres(settings.postgres, { turns: createCallerTurns, lock, onWrite });
+    counters.connections = room;
+    return { ...opened, address: settings.postgres.url };
+  }
+  const file = join(settings.dataFolder, "hub.db");
+  // Set before SQLite opens the file, so that its write-ahead log gets the same permissions.
+  await (await open(file, "a", 0o600).catch(isNoFile(file))).close();
+  await chmod(file, 0o600);
+  const address = `file:${file}`;
+  const options = { onWrite, inThisThread: parts.queriesHere === true, turns: createCallerTurns() };
+  return { ...(await openDatabase(address, options)), address };
+}
+
 /**
  * Opens the hub: everything except its HTTP server.
- * @throws Fault FOLDER_UNWRITABLE, FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
+ * @throws Fault FOLDER_UNWRITABLE, FOLDER_IN_USE, DATABASE_IN_USE, DATABASE_UNREACHABLE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
  * @throws MigrationRefused
  */
 export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const { settings, signer, log, now, passwordCost } = parts;
   await prepareFolder(settings.dataFolder);
-  const unlock = await lockFolder(join(settings.dataFolder, "hub.lock"), parts.lockWaitMs);
-  if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: settings.dataFolder });
-  const file = join(settings.dataFolder, "hub.db");
-  // Set before SQLite opens the file, so that its write-ahead log gets the same permissions.
-  await (await open(file, "a", 0o600).catch(isNoFile(file))).close();
-  await chmod(file, 0o600);
+  const onTaken = (fault: Fault) => (parts.onTaken ?? parts.log.error)(fault);
+  const unlock = await holdFolder(settings.dataFolder, { waitMs: parts.lockWaitMs, onTaken });
   const counters = createCounters();
-  const onWrite = (tookMs: number) => addDuration(counters.dbWrites, tookMs / 1000);
-  const { db, close: closeDatabase } = await openDatabase(`file:${file}`, {
-    onWrite,
-    inThisThread: parts.queriesHere === true,
-    turns: createCallerTurns(),
+  const {
+    db,
+    close: closeDatabase,
+    address,
+  } = await openStored(parts, counters).catch(async (error: unknown) => {
+    await unlock();
+    throw error;
   });
   const { keyVersion, rewrapped } = await checkMasterKey(db, signer, now());
   if (rewrapped > 0)
@@ -156,7 +183,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     inputs: createInputReader(),
     counters,
     loop: createLoopWatch({ counters, log }),
-    history: await openHistory(db, { url: `file:${file}`, thread: new URL("./history-thread.ts", import.meta.url) }),
+    history: await openHistory(db, { url: address, thread: new URL("./history-thread.ts", import.meta.url) }),
     startedAt: now(),
     closing: closing.signal,
   };

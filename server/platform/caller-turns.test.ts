@@ -1,10 +1,11 @@
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openDatabase, type OpenedDatabase } from "#prisma/open.ts";
-import { asCaller, createCallerTurns } from "./caller-turns.ts";
+import type { OpenedDatabase } from "#prisma/open.ts";
+import { openTestDatabase } from "../testing/test-database.ts";
+import { asCaller } from "./caller-turns.ts";
 
 let opened: OpenedDatabase;
 beforeEach(async () => {
-  opened = await openDatabase(":memory:", { turns: createCallerTurns() });
+  opened = await openTestDatabase();
 });
 afterEach(() => opened.close());
 

@@ -11,8 +11,8 @@ const UNLIMITED = { waiting: Infinity, waitingEach: Infinity };
 /** Runs `work` as this caller, with everything that it starts. */
 export const asCaller = <T>(caller: string, work: () => T): T => callers.run(caller, work);
 
-/** Returns turns by the caller of `asCaller`; each caller's work keeps its order. */
-export function createCallerTurns(): Turns {
-  const queue = createFairQueue({ atOnce: 1, atOnceEach: 1, ...UNLIMITED });
+/** Returns turns by the caller of `asCaller`, for one at a time or `atOnce`; each caller's work begins in its order. */
+export function createCallerTurns(atOnce = 1): Turns {
+  const queue = createFairQueue({ atOnce, atOnceEach: atOnce, ...UNLIMITED });
   return { run: (work) => queue.run(callers.getStore() ?? THE_HUB, work) };
 }

@@ -1,4 +1,5 @@
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { PoolRoom } from "#prisma/postgres/pool.ts";
 import { createDurations, type Durations } from "#protocol/base/exposition.ts";
 
 /** Sizes of the database's write-ahead log and of the free disk space. */
@@ -39,6 +40,8 @@ export interface Counters {
   stalls: Map<string, number>;
   /** The last measurement of the data folder; null before the first. */
   database: DatabaseRoom | null;
+  /** Returns the connections to PostgreSQL now; null on SQLite. */
+  connections: (() => PoolRoom) | null;
   /** Delay of the event loop since metrics were last read. */
   lag: ReturnType<typeof monitorEventLoopDelay>;
 }
@@ -69,6 +72,7 @@ export function createCounters(): Counters {
     losses: 0,
     lostMs: 0,
     database: null,
+    connections: null,
     probes: zero("accept", "warn", "reject"),
     refusals: zero("password", "code", "api-token", "node-credential", "join-token"),
     stalls: zero("none"),

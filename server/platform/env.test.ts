@@ -45,8 +45,52 @@ describe("the environment", () => {
     ["TIDEMARK_BACKUP_TO", "TIDEMARK_BACKUP_TO=/backups"],
     ["TIDEMARK_SALAD_ORGANIZATIONS", "export acme"],
     ["TIDEMARK_ALLOW_ENDPOINTS", '"10.0.0.0/8'],
+    ["TIDEMARK_DATABASE_URL", "db.example.com"],
+    ["TIDEMARK_DATABASE_URL", "file:/data/hub.db"],
+    ["TIDEMARK_DATABASE_URL", "mysql://db.example.com/tidemark"],
+    ["TIDEMARK_DATABASE_URL", "postgres://db.example.com"],
+    ["TIDEMARK_DATABASE_DIRECT_URL", "postgres://db.example.com/tidemark"],
+    ["TIDEMARK_DATABASE_CONNECTIONS", "20"],
   ])("refuses %s=%s and names the variable", (name, value) => {
     expect(() => readSettings({ [name]: value })).toThrow(fault("BAD_INPUT", name));
+  });
+
+  describe("of PostgreSQL", () => {
+    const TIDEMARK_DATABASE_URL = "postgres://hub:planted-word@db.example.com:5432/tidemark?sslmode=require";
+
+    it("is one address, or two with a pooler before it, and a number of connections", () => {
+      const url = TIDEMARK_DATABASE_URL;
+      expect(readSettings({}).postgres).toBeNull();
+      expect(readSettings({ TIDEMARK_DATABASE_URL }).postgres).toEqual({ url, directUrl: url, connections: 10 });
+      const direct = "postgresql://hub@direct.example.com/tidemark";
+      const TIDEMARK_DATABASE_CONNECTIONS = "25";
+      expect(
+        readSettings({ TIDEMARK_DATABASE_URL, TIDEMARK_DATABASE_DIRECT_URL: direct, TIDEMARK_DATABASE_CONNECTIONS })
+          .postgres,
+      ).toEqual({ url, directUrl: direct, connections: 25 });
+    });
+
+    it("makes no backups by the clock, and refuses a wish for them", () => {
+      expect(readSettings({ TIDEMARK_DATABASE_URL }).upkeep.backupEveryMs).toBeNull();
+      expect(readSettings({ TIDEMARK_DATABASE_URL, TIDEMARK_BACKUP_EVERY: "off" }).upkeep.backupEveryMs).toBeNull();
+      expect(() => readSettings({ TIDEMARK_DATABASE_URL, TIDEMARK_BACKUP_EVERY: "12h" })).toThrow(
+        fault("BAD_INPUT", "TIDEMARK_BACKUP_EVERY"),
+      );
+    });
+
+    it.each(["1", "201", "many", "2.5"])("refuses %s connections", (TIDEMARK_DATABASE_CONNECTIONS) => {
+      expect(() => readSettings({ TIDEMARK_DATABASE_URL, TIDEMARK_DATABASE_CONNECTIONS })).toThrow(
+        fault("BAD_INPUT", "TIDEMARK_DATABASE_CONNECTIONS"),
+      );
+    });
+
+    it("shows its password nowhere: not when it is refused, and not among the settings", () => {
+      const wrong = TIDEMARK_DATABASE_URL.replace("postgres:", "postgress:");
+      expect(() => readSettings({ TIDEMARK_DATABASE_URL: wrong })).toThrow(
+        expect.objectContaining({ message: expect.not.stringContaining("planted-word") as string }) as Error,
+      );
+      expect(JSON.stringify(readSettings({ TIDEMARK_DATABASE_URL }).described)).not.toContain("planted-word");
+    });
   });
 
   it("reads how often machines may be given back", () => {

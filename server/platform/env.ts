@@ -1,6 +1,4 @@
-import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
-import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
 import { email, password } from "#protocol/wire/requests.ts";
@@ -11,6 +9,8 @@ import { describeSettings } from "./settings/describe-settings.ts";
 import { readSaladSettings, type SaladSettings } from "./settings/read-salad-settings.ts";
 import { readReach, type ReachRules } from "./reach.ts";
 import { readUpkeepSettings, type UpkeepSettings } from "./settings/read-maintenance-settings.ts";
+import { readPostgres, type PostgresSettings } from "./settings/read-postgres.ts";
+import { assertPlain, readSecret, textOf } from "./settings/read-secret.ts";
 import { readRetention, type Retention } from "./settings/retention.ts";
 
 /**
@@ -23,6 +23,8 @@ export interface HubSettings {
   host: string;
   /** Absolute path. */
   dataFolder: string;
+  /** PostgreSQL in place of the file in the data folder; null: the file. */
+  postgres: PostgresSettings | null;
   /** The hub's address for people and nodes, for example `https://tidemark.example.com`; null: as in each request. */
   publicUrl: URL | null;
   /** Takes the caller's address from `x-forwarded-for`. */
@@ -62,37 +64,11 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 const refuse = (name: string, detail: string): Fault => new Fault("BAD_INPUT", { subject: name, detail });
 
-const textOf = (variables: Variables, name: string): string | null => {
-  const text = variables[name]?.trim();
-  return text === undefined || text === "" ? null : text;
-};
-
 function flagOf(variables: Variables, name: string): boolean {
   const text = textOf(variables, name)?.toLowerCase() ?? "";
   if (["1", "true", "yes", "on"].includes(text)) return true;
   if (["", "0", "false", "no", "off"].includes(text)) return false;
   throw refuse(name, "it is 1 or 0");
-}
-
-function secretOf(variables: Variables, name: string): string | null {
-  const file = textOf(variables, `${name}_FILE`);
-  if (file === null) return textOf(variables, name);
-  return assertPlain(`${name}_FILE`, readSecretFile(name, file), "file of a key");
-}
-
-function readSecretFile(name: string, file: string): string {
-  try {
-    return readFileSync(file, "utf8").trim();
-  } catch (cause) {
-    throw new Fault("READ_FAILED", { op: `${name}_FILE`, subject: file, cause });
-  }
-}
-
-/** Returns a value that has no remains of an env file. @throws Fault BAD_INPUT without the value */
-function assertPlain(name: string, text: string, kind: "text" | "key" | "file of a key"): string {
-  const found = remainsOfEnvFile(text, { name, kind });
-  if (found !== null) throw refuse(name, `its value ${found}; take that out`);
-  return text;
 }
 
 /** Refuses any setting with remains of an env file, so that each reader may take its value as it is. */
@@ -122,7 +98,7 @@ function publicUrlOf(variables: Variables): URL | null {
 
 function firstAdminOf(variables: Variables): HubSettings["firstAdmin"] {
   const address = textOf(variables, "TIDEMARK_ADMIN_EMAIL");
-  const secret = secretOf(variables, "TIDEMARK_ADMIN_PASSWORD");
+  const secret = readSecret(variables, "TIDEMARK_ADMIN_PASSWORD");
   if (address === null && secret === null) return null;
   const parsedAddress = email.safeParse(address ?? "");
   if (!parsedAddress.success) throw refuse("TIDEMARK_ADMIN_EMAIL", "this does not look like an e-mail address");
@@ -134,7 +110,7 @@ function firstAdminOf(variables: Variables): HubSettings["firstAdmin"] {
 const SHORTEST_TOKEN = 16;
 
 function metricsDoorOf(variables: Variables): MetricsDoor {
-  const token = secretOf(variables, "TIDEMARK_METRICS_TOKEN");
+  const token = readSecret(variables, "TIDEMARK_METRICS_TOKEN");
   if (token !== null && token.length < SHORTEST_TOKEN) {
     throw refuse("TIDEMARK_METRICS_TOKEN", `a token has ${SHORTEST_TOKEN} characters or more`);
   }
@@ -165,10 +141,12 @@ export function readSettings(variables: Variables): HubSettings {
   assertAllPlain(variables);
   const host = textOf(variables, "TIDEMARK_HOST") ?? "127.0.0.1";
   const dataFolder = resolve(textOf(variables, "TIDEMARK_DATA") ?? "data");
+  const postgres = readPostgres(variables, (name) => readSecret(variables, name));
   return {
     port: portOf(variables),
     host,
     dataFolder,
+    postgres,
     publicUrl: publicUrlOf(variables),
     trustProxy: flagOf(variables, "TIDEMARK_TRUST_PROXY"),
     metrics: metricsDoorOf(variables),
@@ -176,10 +154,10 @@ export function readSettings(variables: Variables): HubSettings {
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),
-    salad: readSaladSettings((name) => secretOf(variables, name)),
+    salad: readSaladSettings((name) => readSecret(variables, name)),
     rotateAfterMs: daysOf(variables, "TIDEMARK_ROTATE_CREDENTIALS", "30d"),
     auditKeptMs: daysOf(variables, "TIDEMARK_KEEP_AUDIT", "730d"),
-    upkeep: readUpkeepSettings(variables, dataFolder),
+    upkeep: readUpkeepSettings(variables, { dataFolder, isPostgres: postgres !== null }),
     history: readRetention(variables),
     logLevel: logLevelOf(variables),
     described: describeSettings(variables),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openDatabase } from "#prisma/open.ts";
+import { openTestDatabase } from "../testing/test-database.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { createLog } from "./log.ts";
 
@@ -42,7 +42,7 @@ describe("the log", () => {
   });
 
   it("keeps the values of a refused database call out", async () => {
-    const { db, close } = await openDatabase(":memory:");
+    const { db, close } = await openTestDatabase();
     const person = { id: "one", email: "planted@example.com", role: "admin", passwordHash: "planted" };
     const create = (createdAt: Date) =>
       db.user.create({ data: { ...person, createdAt } }).catch((error: unknown) => error);

@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { textColumns } from "../testing/test-database.ts";
 import { announce, run } from "../testing/stage-checkpoint.ts";
 import { claim, node, pairForEach, test } from "../testing/pair-for-each.ts";
 import { callAs } from "../testing/open-test-hub.ts";
@@ -29,17 +30,11 @@ async function spoilAll(): Promise<string[]> {
   const about = { profileId: "p", profileName: "p", bucket: "b", startedBy: "a", plannedAt: at };
   const told = { asked: json, plan: json, faults: json, fault: json };
   await db.bucketJob.create({ data: { id: "job-0001", action: "delete", state: "failed", ...about, ...told } });
-  const tables = await db.$queryRaw<
-    { name: string }[]
-  >`SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_%' ESCAPE '\\' AND name NOT LIKE 'sqlite%'`;
   const spoiled: string[] = [];
-  for (const { name: table } of tables) {
-    const columns = await db.$queryRawUnsafe<{ name: string }[]>(`SELECT name FROM pragma_table_info('${table}')`);
-    for (const { name } of columns) {
-      const where = `typeof("${name}") = 'text' AND ("${name}" LIKE '{%' OR "${name}" LIKE '[%')`;
-      const count = await db.$executeRawUnsafe(`UPDATE "${table}" SET "${name}" = '${BAD}' WHERE ${where}`);
-      if (count > 0) spoiled.push(`${table}.${name}`);
-    }
+  for (const { table, name } of await textColumns(db)) {
+    const where = `"${name}" LIKE '{%' OR "${name}" LIKE '[%'`;
+    const count = await db.$executeRawUnsafe(`UPDATE "${table}" SET "${name}" = '${BAD}' WHERE ${where}`);
+    if (count > 0) spoiled.push(`${table}.${name}`);
   }
   return spoiled;
 }

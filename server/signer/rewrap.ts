@@ -1,4 +1,5 @@
 import type { Database } from "#prisma/open.ts";
+import { wordsOf } from "#prisma/sql-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { CANARY_PLACE } from "./answer.ts";
 import type { Signer } from "./messages.ts";
@@ -128,7 +129,7 @@ export async function rewrapSecrets(
     const subject = `version ${keyVersion}`;
     await tx.audit.create({ data: { at: new Date(now), actor: "console", action: "change master key", subject } });
   });
-  // Truncates the write-ahead log, which still has texts that the old key opens.
-  await db.$queryRaw`PRAGMA wal_checkpoint(TRUNCATE)`;
+  // The texts from before can still be opened with the old key.
+  await wordsOf(db).dropFormerContent(db);
   return { keyVersion, rewrapped: changes.length + 1 };
 }

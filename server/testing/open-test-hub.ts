@@ -1,6 +1,4 @@
-import { readFile, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
-import { openAlone } from "#prisma/open.ts";
+import { rm } from "node:fs/promises";
 import type { EnrolAnswer, NodeFacts } from "#protocol/wire/hello.ts";
 import { nodeName } from "#protocol/base/names.ts";
 import type { ProfileDraft, Role } from "#protocol/wire/requests.ts";
@@ -17,6 +15,7 @@ import { hashOf, newId } from "../platform/random-id.ts";
 import { hubRouter } from "../router.ts";
 import type { Context } from "../core/api/trpc.ts";
 import { openHub } from "../http/open-hub.ts";
+import { makeTestDatabase } from "./test-database.ts";
 import type { Caller, SessionCaller } from "#server/core/api/caller.ts";
 
 /** For tests: a hub in a folder of its own, with its signer in this process and a clock that can be moved. */
@@ -39,19 +38,6 @@ export interface TestHub {
   close: () => Promise<void>;
 }
 
-let migrated: Promise<Buffer> | null = null;
-
-/** Makes a database of the present schema: only the first hub of a process applies the migrations. */
-async function migrateOnce(): Promise<Buffer> {
-  const folder = await folderForTests("tidemark-schema-");
-  const file = join(folder, "hub.db");
-  const { close } = await openAlone(file);
-  await close();
-  const bytes = await readFile(file);
-  await rm(folder, { recursive: true, force: true });
-  return bytes;
-}
-
 const derived = new Map<string, MasterKey>();
 
 /** Derives each key once in a process: every hub of a test has the same secret. */
@@ -65,13 +51,17 @@ function deriveOnce(secret: string, version: number): MasterKey {
 /** Opens a hub. `reach` replaces the connection rules of the settings and the resolver of this machine. */
 export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: Reach): Promise<TestHub> {
   const folder = await folderForTests("tidemark-hub-");
-  await writeFile(join(folder, "hub.db"), await (migrated ??= migrateOnce()), { mode: 0o600 });
+  const database = await makeTestDatabase(folder);
   let aheadMs = 0;
   const printedCodes: string[] = [];
   const signer = createSigner({ secret: SECRET, dataFolder: folder }, { derive: deriveOnce });
   const start = () =>
     openHub({
-      settings: { ...readSettings({ TIDEMARK_DATA: folder, TIDEMARK_NO_UI: "1", TIDEMARK_PORT: "0" }), ...settings },
+      settings: {
+        ...readSettings({ TIDEMARK_DATA: folder, TIDEMARK_NO_UI: "1", TIDEMARK_PORT: "0" }),
+        ...database.settings,
+        ...settings,
+      },
       signer,
       log: createLog("silent"),
       queriesHere: true,
@@ -102,6 +92,7 @@ export async function openTestHub(settings: Partial<HubSettings> = {}, reach?: R
     },
     close: async () => {
       await opened.close();
+      await database.drop();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -65,4 +65,5 @@ export const OWN_FAILURES: ReadonlySet<FaultCode> = new Set([
   "HUB_DISK_FULL",
   "HUB_DATABASE_DAMAGED",
   "HUB_BUSY",
+  "DATABASE_UNREACHABLE",
 ]);

@@ -1,4 +1,5 @@
 import type * as z from "zod";
+import { wordsOf } from "#prisma/sql-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { MOST_METRICS } from "#protocol/base/bounded.ts";
 import { MOST_STEP } from "#protocol/base/names.ts";
@@ -55,13 +56,14 @@ async function lookAt({ db }: Pick<Hub, "db">, { run, epoch, from, to, most }: A
   const [first, last] = [await endOf("asc"), await endOf("desc")];
   if (first === null || last === null) return [];
   const stretches = Math.max(1, Math.min(most, last - first));
+  const key = wordsOf(db).checkpointRow;
   const rows = await db.$queryRaw<{ id: string; step: bigint; metrics: string }[]>`
-    WITH RECURSIVE "stretch"("n") AS (SELECT 0 UNION ALL SELECT "n" + 1 FROM "stretch" WHERE "n" < ${stretches})
-    SELECT "id", "step", "metrics" FROM "Checkpoint" WHERE "rowid" IN (
+    WITH RECURSIVE "stretch"("n") AS (SELECT CAST(0 AS BIGINT) UNION ALL SELECT "n" + 1 FROM "stretch" WHERE "n" < CAST(${stretches} AS BIGINT))
+    SELECT "id", "step", "metrics" FROM "Checkpoint" WHERE ${key} IN (
       SELECT (
-        SELECT "rowid" FROM "Checkpoint"
+        SELECT ${key} FROM "Checkpoint"
         WHERE "run" = ${run} AND "state" = 'complete' AND "writerEpoch" = ${epoch} AND "role" IS NULL
-          AND "step" >= ${first} + ("n" * (${last} - ${first})) / ${stretches} AND "step" <= ${last}
+          AND "step" >= CAST(${first} AS BIGINT) + ("n" * CAST(${last - first} AS BIGINT)) / CAST(${stretches} AS BIGINT) AND "step" <= ${last}
         ORDER BY "step" LIMIT 1
       ) FROM "stretch"
     ) ORDER BY "step"`;

@@ -1,13 +1,14 @@
 import { isEnded } from "#protocol/wire/transfer.ts";
 import type { TransferRow } from "#protocol/wire/views.ts";
 import type { Database, Transaction } from "#prisma/open.ts";
+import { wordsOf } from "#prisma/sql-words.ts";
 import type { Live } from "./live.ts";
 import type { LiveNode } from "./live-node.ts";
 
 /**
  * Stores progress from memory. Progress is not durable: a restart of the hub loses what was not stored. The oldest state is
  * stored first, at a rate that keeps a small fleet at most 15 s and a large one a minute behind. Batches are small, so that
- * nobody waits. One statement updates hundreds of rows, which SQLite reads from JSON.
+ * nobody waits. One statement updates hundreds of rows, which the database reads from JSON.
  */
 
 const AGE_MS = 15_000;
@@ -28,21 +29,35 @@ function dueOf(nodes: Iterable<LiveNode>, now: number): LiveNode[] {
 
 async function writeNodes(tx: Transaction, nodes: readonly LiveNode[]): Promise<void> {
   for (let from = 0; from < nodes.length; from += ROWS_PER_STATEMENT) {
-    const words = nodes.slice(from, from + ROWS_PER_STATEMENT).map(({ id, lastSeenAt, report }) => ({
+    const reports = nodes.slice(from, from + ROWS_PER_STATEMENT).map(({ id, lastSeenAt, report }) => ({
       id,
       lastSeenAt,
       report: report === null ? null : JSON.stringify({ ...report, transfers: [] }),
     }));
+    const { from: table, at } = wordsOf(tx).table({ id: "text", lastSeenAt: "time", report: "text" }, reports);
     await tx.$executeRaw`
-      UPDATE "Node" SET "lastSeenAt" = word.value ->> 'lastSeenAt', "lastReport" = word.value ->> 'report'
-      FROM json_each(${JSON.stringify(words)}) AS word WHERE "Node"."id" = word.value ->> 'id'`;
+      UPDATE "Node" SET "lastSeenAt" = ${at("lastSeenAt")}, "lastReport" = ${at("report")}
+      FROM ${table} WHERE "Node"."id" = ${at("id")}`;
   }
 }
+
+const TRANSFER_COLUMNS = {
+  id: "text",
+  state: "text",
+  bytesDone: "number",
+  bytesTotal: "number",
+  filesDone: "number",
+  filesTotal: "number",
+  connections: "number",
+  retries: "number",
+  fault: "text",
+  startedAt: "time",
+} as const;
 
 /** Updates transfers. A recorded end stays, except that a failed transfer may be retried. */
 async function writeTransfers(tx: Transaction, rows: readonly TransferRow[]): Promise<void> {
   for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
-    const words = rows.slice(from, from + ROWS_PER_STATEMENT).map((row) => ({
+    const moves = rows.slice(from, from + ROWS_PER_STATEMENT).map((row) => ({
       id: row.id,
       state: row.state,
       bytesDone: row.bytesDone,
@@ -54,14 +69,13 @@ async function writeTransfers(tx: Transaction, rows: readonly TransferRow[]): Pr
       fault: row.fault === null ? null : JSON.stringify(row.fault),
       startedAt: row.startedAt,
     }));
+    const { from: table, at } = wordsOf(tx).table(TRANSFER_COLUMNS, moves);
     await tx.$executeRaw`
-      UPDATE "Transfer" SET "state" = word.value ->> 'state', "bytesDone" = word.value ->> 'bytesDone',
-        "bytesTotal" = word.value ->> 'bytesTotal', "filesDone" = word.value ->> 'filesDone',
-        "filesTotal" = word.value ->> 'filesTotal', "connections" = word.value ->> 'connections',
-        "retries" = word.value ->> 'retries', "fault" = word.value ->> 'fault',
-        "startedAt" = word.value ->> 'startedAt', "endedAt" = NULL
-      FROM json_each(${JSON.stringify(words)}) AS word
-      WHERE "Transfer"."id" = word.value ->> 'id' AND "Transfer"."state" NOT IN ('done', 'cancelled', 'superseded')`;
+      UPDATE "Transfer" SET "state" = ${at("state")}, "bytesDone" = ${at("bytesDone")}, "bytesTotal" = ${at("bytesTotal")},
+        "filesDone" = ${at("filesDone")}, "filesTotal" = ${at("filesTotal")}, "connections" = ${at("connections")},
+        "retries" = ${at("retries")}, "fault" = ${at("fault")}, "startedAt" = ${at("startedAt")}, "endedAt" = NULL
+      FROM ${table}
+      WHERE "Transfer"."id" = ${at("id")} AND "Transfer"."state" NOT IN ('done', 'cancelled', 'superseded')`;
   }
 }
 

@@ -12,7 +12,7 @@ import {
   report,
   type TestNode,
 } from "#server/testing/open-test-hub.ts";
-import { kindsTold } from "#server/testing/kinds-told.ts";
+import { kindsTold } from "#server/testing/test-words.ts";
 import { noticeSilence } from "#server/http/tick.ts";
 import { writeDown } from "../live/write-down.ts";
 import { newId } from "#server/platform/random-id.ts";

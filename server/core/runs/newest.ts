@@ -2,6 +2,7 @@ import { KINDS_BY_TRUST, type CheckpointRole } from "#protocol/checkpoint/checkp
 import type { RestorePoint } from "#protocol/checkpoint/continue-words.ts";
 import { Prisma, type Checkpoint } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { wordsOf } from "#prisma/sql-words.ts";
 import { nameOfPlace } from "#protocol/checkpoint/place.ts";
 import { placeOfRow } from "./place-of-row.ts";
 
@@ -56,7 +57,7 @@ export async function newestOfEach(db: Pick<Transaction, "checkpoint" | "$queryR
 interface PointRow {
   run: string;
   step: bigint | null;
-  isDamaged: bigint | null;
+  isDamaged: bigint | boolean | null;
   trashedStep: bigint | null;
 }
 
@@ -73,7 +74,7 @@ export async function readRestorePoints(
             AND t."role" IS NULL AND t."abandonedAt" IS NULL AND t."doubt" IS NULL
           ORDER BY t."writerEpoch" DESC, t."step" DESC LIMIT 1) END AS "trashedStep"
     FROM "Run" r LEFT JOIN "Checkpoint" n ON n."id" = ${NEWEST_OF_ROW}
-    WHERE r."name" IN (SELECT value FROM json_each(${JSON.stringify(runs)}))`;
+    WHERE r."name" IN ${wordsOf(db).texts(runs)}`;
   return new Map(
     rows.map(({ run, step, isDamaged, trashedStep }) => [
       run,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { isPostgres } from "#server/testing/test-database.ts";
 import type * as z from "zod";
 import { runName } from "#protocol/base/names.ts";
 import type { NodeEvent, TransferProgress } from "#protocol/wire/reports.ts";
 import type { listTransfersInput } from "#protocol/wire/requests.ts";
 import { profileForEach, profileId, test } from "#server/testing/profile-for-each.ts";
 import { addTestNode, callAs, facts, report, type TestNode } from "#server/testing/open-test-hub.ts";
-import { kindsTold } from "#server/testing/kinds-told.ts";
+import { kindsTold } from "#server/testing/test-words.ts";
 import { noticeSilence } from "#server/http/tick.ts";
 import { writeDown } from "../live/write-down.ts";
 import { newId } from "#server/platform/random-id.ts";
@@ -158,13 +159,17 @@ describe("progress", () => {
     expect(rows[0]?.startedAt).toBeLessThanOrEqual(test.hub.now());
   });
 
-  it("whose start was written as no date before that was bounded is read by the next hub", async () => {
-    await send(await addTestNode(test.hub, profileId, "gpu"), progress());
-    await test.hub.db.$executeRaw`UPDATE "Transfer" SET "startedAt" = 8640000000000001`;
-    await test.stop();
-    await test.start();
-    expect((await list()).rows).toMatchObject([{ id: "transfer-0001" }]);
-  });
+  // Versions that stored such dates ran on SQLite alone.
+  it.skipIf(isPostgres)(
+    "whose start was written as no date before that was bounded is read by the next hub",
+    async () => {
+      await send(await addTestNode(test.hub, profileId, "gpu"), progress());
+      await test.hub.db.$executeRaw`UPDATE "Transfer" SET "startedAt" = 8640000000000001`;
+      await test.stop();
+      await test.start();
+      expect((await list()).rows).toMatchObject([{ id: "transfer-0001" }]);
+    },
+  );
 
   it("marks the pieces that are tried again", async () => {
     const node = await addTestNode(test.hub, profileId, "gpu");

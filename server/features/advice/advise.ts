@@ -1,5 +1,5 @@
 import type { Finding } from "#protocol/alerts/advice.ts";
-import type { SqlClient } from "#prisma/connection.ts";
+import type { SqlReader } from "#prisma/sql-reader.ts";
 import type { SeriesTable } from "#server/core/history/reader/read-rows.ts";
 import { findAsymmetric } from "./find-asymmetric.ts";
 import { findBestBucket } from "./find-best-bucket.ts";
@@ -31,7 +31,7 @@ export function findAll(rows: readonly LinkRow[], now: number): Finding[] {
 }
 
 export async function advise(
-  client: SqlClient,
+  client: SqlReader,
   series: SeriesTable,
   about: { from: number; now: number; node: number | null },
 ): Promise<Advised> {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import type { SqlClient } from "#prisma/connection.ts";
+import type { SqlReader } from "#prisma/sql-reader.ts";
 import { numberIn, textIn } from "#server/core/history/reader/read-cell.ts";
 import { NO_NUMBERS, type LinkRow } from "./link-row.ts";
 
@@ -25,11 +25,13 @@ interface Asked {
 }
 
 /** Reads cases and round trips, each oldest first. */
-export async function readBenchRows(client: SqlClient, about: Asked): Promise<{ cases: LinkRow[]; trips: LinkRow[] }> {
-  const { from, most, node } = about;
+export async function readBenchRows(client: SqlReader, about: Asked): Promise<{ cases: LinkRow[]; trips: LinkRow[] }> {
+  const { most, node } = about;
+  const from = new Date(about.from);
+  const begun = new Date(about.from - LONGEST_MS);
   const benchmarks = await client.execute({
     sql: 'SELECT "id", "settings" FROM "Benchmark" WHERE "startedAt" >= ? ORDER BY "startedAt", "id"',
-    args: [from - LONGEST_MS],
+    args: [begun],
   });
   const places = new Map(
     benchmarks.rows.map((row, number) => {
@@ -39,14 +41,14 @@ export async function readBenchRows(client: SqlClient, about: Asked): Promise<{ 
   );
   if (places.size === 0) return { cases: [], trips: [] };
   const links = `FROM "Benchmark" b JOIN "BenchTurn" t ON t."benchmarkId" = b."id" JOIN "HistoryNode" n ON n."nodeId" = t."nodeId" JOIN "Node" own ON own."id" = t."nodeId"`;
-  const which = `b."startedAt" >= ? AND (? IS NULL OR n."number" = ?)`;
+  const which = `b."startedAt" >= ? AND (CAST(? AS INTEGER) IS NULL OR n."number" = ?)`;
   const found = await client.execute({
     sql: `SELECT c."at", ${WHERE}, c."direction", c."bytesPerSecond", c."bytes", c."engine" ${links} JOIN "BenchCase" c ON c."turnId" = t."id" WHERE ${which} AND c."at" >= ? AND c."engine" IN ('tidemark', 'tidemark-auto') AND c."bytesPerSecond" > 0 AND c."bytes" >= ? ORDER BY c."at" DESC, t."id" DESC LIMIT ?`,
-    args: [from - LONGEST_MS, node, node, from, LEAST_SIZE_BYTES, most],
+    args: [begun, node, node, from, LEAST_SIZE_BYTES, most],
   });
   const measured = await client.execute({
     sql: `SELECT t."startedAt", ${WHERE}, t."rttMs" ${links} WHERE ${which} AND t."startedAt" >= ? AND t."rttMs" IS NOT NULL ORDER BY t."startedAt" DESC, t."id" DESC LIMIT ?`,
-    args: [from - LONGEST_MS, node, node, from, most],
+    args: [begun, node, node, from, most],
   });
   const cases = found.rows.map((row): LinkRow => {
     const place = places.get(textIn(row[4]));

@@ -1,4 +1,4 @@
-import type { SqlClient } from "#prisma/connection.ts";
+import type { SqlReader } from "#prisma/sql-reader.ts";
 import type { SeriesTable } from "#server/core/history/reader/read-rows.ts";
 import type { LinkRow } from "./link-row.ts";
 import { numberIn, numberOrNull, textIn } from "#server/core/history/reader/read-cell.ts";
@@ -20,7 +20,7 @@ export interface LinkRows {
 
 /** Reads rows since `from` (epoch ms): a sample of about `most` rows, or the newest `most` of one `node`. */
 export async function readLinkRows(
-  client: SqlClient,
+  client: SqlReader,
   series: SeriesTable,
   about: { from: number; most: number; node: number | null },
 ): Promise<LinkRows> {
@@ -28,13 +28,13 @@ export async function readLinkRows(
   const { from, most, node } = about;
   if (node !== null) {
     const sql = `SELECT ${COLUMNS} FROM "LinkRecord" r WHERE r."node" = ? AND r."at" >= ? ORDER BY r."at" DESC, r."id" DESC LIMIT ?`;
-    const { rows } = await client.execute({ sql, args: [node, from, most] });
+    const { rows } = await client.execute({ sql, args: [node, new Date(from), most] });
     return { rows: rows.map((row) => rowOf(row, series)).toReversed(), oneIn: 1 };
   }
   // Ids rise with time and have few gaps, so every nth id is an even sample that needs only the primary key.
   const ends = await client.execute({
     sql: 'SELECT (SELECT min("id") FROM "LinkRecord" WHERE "at" >= ?), (SELECT max("id") FROM "LinkRecord")',
-    args: [from],
+    args: [new Date(from)],
   });
   const [first, last] = [numberOrNull(ends.rows[0]?.[0]), numberOrNull(ends.rows[0]?.[1])];
   if (first === null || last === null) return { rows: [], oneIn: 1 };
@@ -42,7 +42,7 @@ export async function readLinkRows(
   const sql =
     oneIn === 1
       ? `SELECT ${COLUMNS} FROM "LinkRecord" r WHERE r."id" >= ? ORDER BY r."id"`
-      : `WITH RECURSIVE wanted(id) AS (SELECT ? UNION ALL SELECT id + ? FROM wanted WHERE id + ? <= ?) SELECT ${COLUMNS} FROM wanted JOIN "LinkRecord" r ON r."id" = wanted.id ORDER BY r."id"`;
+      : `WITH RECURSIVE wanted(id) AS (SELECT CAST(? AS BIGINT) UNION ALL SELECT id + ? FROM wanted WHERE id + ? <= CAST(? AS BIGINT)) SELECT ${COLUMNS} FROM wanted JOIN "LinkRecord" r ON r."id" = wanted.id ORDER BY r."id"`;
   const { rows } = await client.execute({ sql, args: oneIn === 1 ? [first] : [first, oneIn, oneIn, last] });
   return { rows: rows.map((row) => rowOf(row, series)), oneIn };
 }

@@ -5,6 +5,8 @@ import {
   type BucketUsage,
   type RunUsage,
 } from "#protocol/buckets/bucket-usage.ts";
+import { Prisma } from "#prisma/client/client.ts";
+import { wordsOf } from "#prisma/sql-words.ts";
 import type { KeepsVersions } from "#protocol/base/kept-versions.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { keepsVersions } from "#storage/s3/delete-many.ts";
@@ -60,8 +62,8 @@ async function daysOf(
   { profileId, since, came }: { profileId: string; since: number; came: TransferSums["days"] },
 ): Promise<BucketUsage["days"]> {
   const kept = await hub.db.$queryRaw<DayRow[]>`
-    SELECT CAST("committedAt" / ${DAY_MS} AS INTEGER) AS "day", COUNT(*) AS "count", SUM("objectBytes") AS "bytes" FROM "Checkpoint"
-    WHERE "profileId" = ${profileId} AND "state" IN ('complete', 'trashed') AND "committedAt" >= ${since}
+    SELECT ${Prisma.raw(wordsOf(hub.db).day('"committedAt"'))} AS "day", COUNT(*) AS "count", SUM("objectBytes") AS "bytes" FROM "Checkpoint"
+    WHERE "profileId" = ${profileId} AND "state" IN ('complete', 'trashed') AND "committedAt" >= ${new Date(since)}
     GROUP BY 1`;
   const keptOn = new Map(kept.map((row) => [Number(row.day), row]));
   const cameOn = new Map(came.map((row) => [row.day, row]));

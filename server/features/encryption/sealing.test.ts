@@ -293,6 +293,7 @@ describe("the exported key", () => {
     await fresh.stop();
     const tools = await openToolsAlone({
       dataFolder: fresh.folder,
+      postgres: fresh.hub.settings.postgres,
       secret: "a secret of at least thirty-two characters",
       previous: null,
       reach: createReach(readReach({}, { isLoopback: true })),

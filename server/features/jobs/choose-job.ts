@@ -1,6 +1,7 @@
 import { MOST_BYTES } from "#protocol/base/bounded.ts";
 import { fitsPatterns } from "#protocol/base/scope.ts";
 import { Prisma } from "#prisma/client/client.ts";
+import { wordsOf } from "#prisma/sql-words.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { expectedRate } from "#server/core/history/expected-rate.ts";
 import type { JobOffer } from "#server/core/live/job-memory.ts";
@@ -28,6 +29,8 @@ interface Row extends Candidate {
 /** Rows of the first look, and of the next ones: most nodes can take one of the first jobs. */
 const FIRST_PAGE = 100;
 const NEXT_PAGE = 5_000;
+/** Less than every rank, and still a number that its column can have. */
+const LEAST_RANK = -(2 ** 31);
 
 /** Returns whether a node has the labels that a job needs. */
 function hasLabels(node: LiveNode, text: string): boolean {
@@ -63,17 +66,17 @@ export async function chooseJob(
   node: LiveNode,
   { queue, means }: { queue: string; means: Means },
 ): Promise<Candidate | null> {
-  const now = hub.now();
+  const now = new Date(hub.now());
+  const words = wordsOf(hub.db);
   const { gpuBytes, diskBytes, uplink } = means;
-  let from: From = { rank: Number.MIN_SAFE_INTEGER, seq: null };
+  let from: From = { rank: LEAST_RANK, seq: null };
   for (let page = FIRST_PAGE; ; page = NEXT_PAGE) {
     const { rank, seq } = from;
     const range = seq === null ? Prisma.sql`j."rank" > ${rank}` : Prisma.sql`j."rank" = ${rank} AND j."seq" > ${seq}`;
-    // The plus keeps the query on the index of the order.
     const rows = await hub.db.$queryRaw<Row[]>`
       SELECT j."id", j."run", j."seq", j."rank", j."needLabels" FROM "Job" j
       WHERE j."queue" = ${queue} AND j."state" = 'waiting' AND ${range}
-        AND +j."dueAt" <= ${now} AND j."needGpuBytes" <= ${gpuBytes} AND j."needDiskBytes" <= ${diskBytes}
+        AND ${words.unindexed('j."dueAt"')} <= ${now} AND j."needGpuBytes" <= ${gpuBytes} AND j."needDiskBytes" <= ${diskBytes}
         AND j."needUplink" <= ${uplink}
         AND NOT EXISTS (SELECT 1 FROM "KelpieJob" k WHERE k."jobId" = j."id")
         AND NOT EXISTS (SELECT 1 FROM "JobBan" b WHERE b."jobId" = j."id" AND b."nodeId" = ${node.id} AND b."until" > ${now})

@@ -1,4 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
+import { refuseChange } from "#server/testing/test-database.ts";
 import {
   ask,
   DONE,
@@ -338,9 +339,7 @@ describe("a job whose row cannot be read", () => {
     const [bad = "", other = ""] = await submit({}, {});
     const { id, attempt } = await take(first);
     await take(first, { holds: [{ jobId: id, attempt }] });
-    await test.hub.db.$executeRawUnsafe(
-      `CREATE TRIGGER refuse BEFORE UPDATE ON "Job" WHEN OLD."id" = '${bad}' BEGIN SELECT RAISE(ABORT, 'refused'); END`,
-    );
+    await refuseChange(test.hub.db, { table: "Job", change: "UPDATE", rows: `OLD."id" = '${bad}'` });
     await pass(60_000, [second]);
     expect(await stateOf(bad)).toBe("running");
     expect(await stateOf(other)).toBe("waiting");

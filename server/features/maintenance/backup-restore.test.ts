@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { isPostgres } from "#server/testing/test-database.ts";
 import { attemptId, filePath } from "#protocol/base/names.ts";
 import { openBeside } from "#prisma/open.ts";
 import { openFile } from "#prisma/snapshot.ts";
@@ -17,6 +18,8 @@ import { restoreBackup } from "./restore.ts";
 import { settleHistory } from "#server/core/record/settle-history.ts";
 
 pairForEach();
+
+// Both are of the file of SQLite; on PostgreSQL they refuse (run-command.test.ts).
 
 const take = (changes: Partial<BackupWish> = {}) =>
   backUp({
@@ -36,7 +39,7 @@ async function restoreFrom(file: string) {
   return restored;
 }
 
-describe("a backup", () => {
+describe.skipIf(isPostgres)("a backup", () => {
   it("is one whole file for its owner only, taken while the hub writes, and seen in the status", async () => {
     await claim(node);
     await makeSafe(test.hub, node, { epoch: 1, step: 10 });
@@ -79,7 +82,7 @@ describe("a backup", () => {
   });
 });
 
-describe("a restore", () => {
+describe.skipIf(isPostgres)("a restore", () => {
   it("is refused while the hub runs", async () => {
     const { file } = await take();
     await expect(restoreBackup({ from: file, dataFolder: test.folder, now: 1 })).rejects.toMatchObject({

@@ -1,7 +1,8 @@
-import { readdir, readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { addTestProfile, openTestHub, type TestHub } from "#server/testing/open-test-hub.ts";
+import { makeTestDatabase, type TestDatabase } from "#server/testing/test-database.ts";
 import { createReach, readReach } from "#server/platform/reach.ts";
 import { rekey } from "./rekey.ts";
 import { openToolsAlone } from "./command-line/tools.ts";
@@ -11,8 +12,10 @@ const NEW = "quite another master secret, also with letters enough 98765";
 
 let test: TestHub;
 let folder = "";
+let database: TestDatabase;
 const wish = (secret: string | null, previous: string | null) => ({
   dataFolder: folder,
+  ...database.settings,
   secret,
   previous,
   reach: createReach(readReach({}, { isLoopback: true })),
@@ -25,8 +28,13 @@ const opensWith = async (secret: string | null) => {
 beforeEach(async () => {
   test = await openTestHub();
   folder = join(test.folder, "other");
+  await mkdir(folder);
+  database = await makeTestDatabase(folder);
 });
-afterEach(() => test.close());
+afterEach(async () => {
+  await test.close();
+  await database.drop();
+});
 
 it("replaces a key of the environment: the new one opens, the old one does not", async () => {
   await opensWith(OLD);

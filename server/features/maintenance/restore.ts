@@ -3,7 +3,7 @@ import { access, chmod, copyFile, link, mkdir, rename, rm, stat } from "node:fs/
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
-import { lockFolder } from "#prisma/lock-folder.ts";
+import { holdFolder } from "#prisma/hold-folder.ts";
 import { openAlone } from "#prisma/open.ts";
 import { openFile, syncFile, syncFolder, sweepUnfinished, unfinishedName } from "#prisma/snapshot.ts";
 import { timeInName } from "#prisma/upgrade.ts";
@@ -100,8 +100,8 @@ export async function restoreBackup(wish: { from: string; dataFolder: string; no
   const { from, dataFolder, now } = wish;
   if (!(await exists(from))) throw new Fault("NOT_FOUND", { op: "restore", subject: from });
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
-  const unlock = await lockFolder(join(dataFolder, "hub.lock"), LOCK_WAIT_MS);
-  if (unlock === null) throw new Fault("FOLDER_IN_USE", { op: "restore", subject: dataFolder });
+  let taken: Fault | null = null;
+  const unlock = await holdFolder(dataFolder, { waitMs: LOCK_WAIT_MS, onTaken: (fault) => (taken = fault) });
   const database = join(dataFolder, DATABASE);
   const staged = unfinishedName(database);
   try {
@@ -112,6 +112,7 @@ export async function restoreBackup(wish: { from: string; dataFolder: string; no
     const counts = await mark(staged, { now, asOf });
     await chmod(staged, 0o600);
     await syncFile(staged);
+    if (taken !== null) throw taken as Fault;
     let keptAt: string | null = null;
     if (await exists(database)) {
       keptAt = join(dataFolder, `hub-${timeInName(now)}-before-restore.db`);

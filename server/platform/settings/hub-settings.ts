@@ -30,6 +30,21 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
     rows: [
       { name: "TIDEMARK_DATA", about: "database, lock, key file", usual: "./data" },
       {
+        name: "TIDEMARK_DATABASE_URL",
+        about: "PostgreSQL in place of the file in the data folder: postgres://user:password@host/database",
+        usual: "SQLite",
+        kept: "secret",
+        mayBeFile: true,
+      },
+      {
+        name: "TIDEMARK_DATABASE_DIRECT_URL",
+        about: "the same database without a pooler, where the first goes through one",
+        usual: "the first",
+        kept: "secret",
+        mayBeFile: true,
+      },
+      { name: "TIDEMARK_DATABASE_CONNECTIONS", about: "most connections to PostgreSQL", usual: "10" },
+      {
         name: "TIDEMARK_SECRET",
         about: "the master key; known to the process that keeps it alone",
         usual: "a key file",

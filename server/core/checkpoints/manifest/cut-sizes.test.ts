@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { isPostgres } from "#server/testing/test-database.ts";
 import { callAs } from "#server/testing/open-test-hub.ts";
 import { claim, node, pairForEach, test } from "#server/testing/pair-for-each.ts";
 import { attemptId, filePath } from "#protocol/base/names.ts";
@@ -6,7 +7,8 @@ import { announce, run } from "#server/testing/stage-checkpoint.ts";
 
 pairForEach();
 
-it("a size from before they were bounded is cut, and every list shows its row", async () => {
+// Versions that stored such sizes ran on SQLite alone.
+it.skipIf(isPostgres)("a size from before they were bounded is cut, and every list shows its row", async () => {
   const { epoch } = await claim(node);
   const { checkpointId } = await announce(test.hub, node, { epoch, step: 1 });
   await announce(test.hub, node, { epoch, step: 2 });

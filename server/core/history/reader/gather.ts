@@ -1,5 +1,5 @@
 import { mergeInto } from "#protocol/history/histogram.ts";
-import type { SqlClient } from "#prisma/connection.ts";
+import type { SqlReader } from "#prisma/sql-reader.ts";
 import { countMinute, countRecord } from "./count-values.ts";
 import type { RolledShelf } from "../../api/ports/history-questions.ts";
 import { lastShelf, readMinutes, readRecords, readRolls, type SeriesTable } from "./read-rows.ts";
@@ -10,7 +10,7 @@ import { LEVELS, MINUTE_MS, shelfOf, WHOLE_SHELF } from "../stretch.ts";
 
 /** Returns the histograms of a range (epoch ms, whole minutes): one row per shelf, and one row of all nodes together. */
 export async function gather(
-  client: SqlClient,
+  client: SqlReader,
   series: SeriesTable,
   range: { from: number; to: number },
 ): Promise<RolledShelf[]> {
@@ -48,7 +48,7 @@ function addToWhole(whole: Cells, own: Cells, series: SeriesTable): void {
 }
 
 /** Merges the hourly rows of a range (hour numbers, end exclusive) into one row per shelf. */
-export async function condense(client: SqlClient, hours: { from: number; to: number }): Promise<RolledShelf[]> {
+export async function condense(client: SqlReader, hours: { from: number; to: number }): Promise<RolledShelf[]> {
   const rolled: RolledShelf[] = [];
   const last = await lastShelf(client);
   for (let shelf = WHOLE_SHELF; shelf <= last; shelf++) {

@@ -1,6 +1,6 @@
 import { clearHistogram, summarise } from "#protocol/history/histogram.ts";
 import type { Grouping } from "#protocol/history/history.ts";
-import type { SqlClient } from "#prisma/connection.ts";
+import type { SqlReader } from "#prisma/sql-reader.ts";
 import { countMinute, countRecord, type Target } from "./count-values.ts";
 import type { Answers, GroupRow, PointRow, Scope } from "../../api/ports/history-questions.ts";
 import { planRange } from "./plan-range.ts";
@@ -65,7 +65,7 @@ function keyOf(series: SeriesRow, kind: number, by: Grouping): string {
 }
 
 interface Reading {
-  client: SqlClient;
+  client: SqlReader;
   series: SeriesTable;
   scope: Scope;
   target: Target;
@@ -144,7 +144,7 @@ async function recordsOf(
 
 /** Yields the shelves to read as ranges, the end exclusive. */
 async function* portions(
-  client: SqlClient,
+  client: SqlReader,
   scope: Scope,
   isOfNodes: boolean,
 ): AsyncGenerator<readonly [number, number]> {
@@ -163,7 +163,7 @@ async function* portions(
 
 /** Returns one row for each group and measure that has a value or a failure. */
 export async function readPercentiles(
-  client: SqlClient,
+  client: SqlReader,
   series: SeriesTable,
   { scope, by }: { scope: Scope; by: Grouping },
 ): Promise<Answers["percentiles"]> {
@@ -188,7 +188,7 @@ export async function readPercentiles(
 
 /** Returns the same rows for each interval of a range, for charts. Minutes exist for all nodes together only. */
 export async function readSeries(
-  client: SqlClient,
+  client: SqlReader,
   series: SeriesTable,
   { scope, by, step }: { scope: Scope; by: Grouping; step: Level },
 ): Promise<PointRow[]> {

@@ -1,4 +1,4 @@
-import type { SqlClient } from "#prisma/connection.ts";
+import type { SqlReader } from "#prisma/sql-reader.ts";
 import { numberIn, numberOrNull, textIn } from "./read-cell.ts";
 
 /** Reads rows of history for the thread: over its own connection, with bound parameters, in portions that fit in memory. */
@@ -14,8 +14,11 @@ export interface SeriesRow {
   wholeId: number;
 }
 
-const bytesOf = (value: unknown): Uint8Array =>
-  value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array();
+/** SQLite returns bytes as an ArrayBuffer, PostgreSQL as a Buffer. */
+const bytesOf = (value: unknown): Uint8Array => {
+  if (value instanceof Uint8Array) return value;
+  return value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array();
+};
 
 /** A cache of all series, which never change; `refresh` reads those created since. */
 export interface SeriesTable {
@@ -23,7 +26,7 @@ export interface SeriesTable {
   refresh(): Promise<void>;
 }
 
-export function createSeriesTable(client: SqlClient): SeriesTable {
+export function createSeriesTable(client: SqlReader): SeriesTable {
   const rows = new Map<number, SeriesRow>();
   let last = 0;
   return {
@@ -50,7 +53,7 @@ export function createSeriesTable(client: SqlClient): SeriesTable {
 
 /** Returns rows of histograms by shelf and interval; the ends of ranges are exclusive. */
 export async function readRolls(
-  client: SqlClient,
+  client: SqlReader,
   at: { level: number; shelves: readonly [number, number]; stretches: readonly [number, number] },
 ): Promise<{ shelf: number; stretch: number; body: Uint8Array }[]> {
   const sql =
@@ -61,7 +64,7 @@ export async function readRolls(
 
 /** Returns the minutes of one shelf; the end is exclusive. */
 export async function readMinutes(
-  client: SqlClient,
+  client: SqlReader,
   at: { shelf: number; minutes: readonly [number, number] },
 ): Promise<Uint8Array[]> {
   const sql =
@@ -80,10 +83,10 @@ export interface StoredRecord {
 }
 
 /** Returns the probes and transfers of a range (epoch ms, the end exclusive). */
-export async function readRecords(client: SqlClient, from: number, to: number): Promise<StoredRecord[]> {
+export async function readRecords(client: SqlReader, from: number, to: number): Promise<StoredRecord[]> {
   const sql =
     'SELECT "seriesId", "kind", "outcome", "rttMs", "up", "down", "effective" FROM "LinkRecord" WHERE "at" >= ? AND "at" < ?';
-  return (await client.execute({ sql, args: [from, to] })).rows.map((row) => ({
+  return (await client.execute({ sql, args: [new Date(from), new Date(to)] })).rows.map((row) => ({
     series: numberIn(row[0]),
     kind: textIn(row[1]),
     outcome: textIn(row[2]),
@@ -95,7 +98,7 @@ export async function readRecords(client: SqlClient, from: number, to: number): 
 }
 
 /** Returns the highest shelf that holds a node. */
-export async function lastShelf(client: SqlClient): Promise<number> {
+export async function lastShelf(client: SqlReader): Promise<number> {
   const { rows } = await client.execute('SELECT max("number") FROM "HistoryNode"');
   return Math.floor((numberIn(rows[0]?.[0]) - 1) / 64) + 1;
 }

@@ -1,4 +1,4 @@
-import type { SqlClient } from "#prisma/connection.ts";
+import type { OpenedReader, SqlReader } from "#prisma/sql-reader.ts";
 import { numberIn, textIn } from "./read-cell.ts";
 import type { TransferSums } from "../../api/ports/history-questions.ts";
 
@@ -6,18 +6,19 @@ const DAY_MS = 86_400_000;
 const OF_PROFILE = `"nodeId" IN (SELECT "id" FROM "Node" WHERE "profileId" = ?)`;
 
 export async function sumTransfers(
-  client: SqlClient,
+  client: SqlReader,
   { profileId, since }: { profileId: string; since: number },
+  day: OpenedReader["day"],
 ): Promise<TransferSums> {
   // The index is on `createdAt`: a week more finds the transfers that began before `since` and ended after it.
   const days = await client.execute({
-    sql: `SELECT CAST("endedAt" / ${DAY_MS} AS INTEGER), SUM("sentBytes") FROM "Transfer"
+    sql: `SELECT ${day('"endedAt"')}, SUM("sentBytes") FROM "Transfer"
       WHERE "direction" = 'upload' AND "createdAt" >= ? AND "endedAt" >= ? AND ${OF_PROFILE} GROUP BY 1`,
-    args: [since - 7 * DAY_MS, since, profileId],
+    args: [new Date(since - 7 * DAY_MS), new Date(since), profileId],
   });
   const moved = await client.execute({
     sql: `SELECT "direction", SUM("sentBytes") FROM "Transfer" WHERE "createdAt" >= ? AND ${OF_PROFILE} GROUP BY 1`,
-    args: [since, profileId],
+    args: [new Date(since), profileId],
   });
   return {
     days: days.rows.map((row) => ({ day: numberIn(row[0]), bytes: numberIn(row[1]) })),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { refuseChange } from "#server/testing/test-database.ts";
 import { callWebhooks, noteWebhook } from "./call-webhooks.ts";
 import { openReceiver, type Receiver } from "#server/testing/open-receiver.ts";
 import { GROUP, kelpieForEach, submit, tell, test, work } from "#server/testing/kelpie-for-each.ts";
@@ -166,11 +167,9 @@ describe("without the hub's own timer", () => {
 
   it("an error of the database at one address ends no other's calls, and repeats none that was made", async () => {
     await store([receiver.url, other.url]);
-    await test.hub.db.$executeRawUnsafe(
-      `CREATE TRIGGER "kept" BEFORE DELETE ON "JobWebhook" BEGIN SELECT RAISE(ABORT, 'no'); END`,
-    );
+    const end = await refuseChange(test.hub.db, { table: "JobWebhook", change: "DELETE" });
     for (let round = 0; round < 2; round++) expect(await callAll()).toBe(2);
-    await test.hub.db.$executeRawUnsafe(`DROP TRIGGER "kept"`);
+    await end();
     expect(await callAll()).toBe(0);
     expect([bodies(receiver), bodies(other)]).toEqual([["0"], ["1"]]);
   });

@@ -3,6 +3,7 @@ import type { KelpieJobView, KelpieWorker } from "#protocol/jobs/kelpie.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { Prisma } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
+import { wordsOf, type SqlWords } from "#prisma/sql-words.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { endByHub } from "../end-by-hub.ts";
@@ -15,11 +16,11 @@ import { viewOf } from "./show-kelpie.ts";
 const WAITING = jobStatesBefore("running", "hub");
 
 /** Returns the query for the next job of a queue that a machine may have now. */
-function nextOf({ container_group_id: queue, machine_id: machine }: KelpieWorker, now: number): Prisma.Sql {
-  // The plus keeps the query on the index of the order.
+function nextOf(words: SqlWords, worker: KelpieWorker, now: Date): Prisma.Sql {
+  const { container_group_id: queue, machine_id: machine } = worker;
   return Prisma.sql`
     SELECT j."seq" FROM "Job" j
-    WHERE j."queue" = ${queue} AND j."state" IN (${Prisma.join(WAITING)}) AND +j."dueAt" <= ${now}
+    WHERE j."queue" = ${queue} AND j."state" IN (${Prisma.join(WAITING)}) AND ${words.unindexed('j."dueAt"')} <= ${now}
       AND EXISTS (SELECT 1 FROM "KelpieJob" k WHERE k."jobId" = j."id")
       AND NOT EXISTS (SELECT 1 FROM "JobMachineBan" b
         WHERE b."jobId" = j."id" AND b."machine" = ${machine} AND b."until" > ${now})
@@ -28,23 +29,23 @@ function nextOf({ container_group_id: queue, machine_id: machine }: KelpieWorker
 }
 
 /** Sets the next job running in one statement and returns its id; null when there is none. */
-async function claim(tx: Transaction, worker: KelpieWorker, now: number): Promise<string | null> {
+async function claim(tx: Transaction, worker: KelpieWorker, now: Date): Promise<string | null> {
   const rows = await tx.$queryRaw<{ id: string }[]>`
     UPDATE "Job" SET "state" = 'running', "attempts" = "attempts" + 1, "nodeId" = NULL, "reason" = NULL, "startedAt" = ${now}
-    WHERE "seq" = (${nextOf(worker, now)}) RETURNING "id"`;
+    WHERE "seq" = (${nextOf(wordsOf(tx), worker, now)}) RETURNING "id"`;
   return rows[0]?.id ?? null;
 }
 
 /** Hands the next job of its queue to a Kelpie worker; null when there is none, and when it could not be read and failed. */
 export async function takeKelpieJob(hub: Hub, worker: KelpieWorker): Promise<KelpieJobView | null> {
   const now = hub.now();
+  const at = new Date(now);
   // Idle workers ask every ten seconds: without a job they do not wait for the one writer of the database.
-  const waiting = await hub.db.$queryRaw<{ seq: bigint }[]>(nextOf(worker, now));
+  const waiting = await hub.db.$queryRaw<{ seq: bigint }[]>(nextOf(wordsOf(hub.db), worker, at));
   if (waiting.length === 0) return null;
   const taken = await hub.db.$transaction(async (tx) => {
-    const id = await claim(tx, worker, now);
+    const id = await claim(tx, worker, at);
     if (id === null) return null;
-    const at = new Date(now);
     const machine = worker.machine_id;
     await tx.kelpieJob.update({ where: { jobId: id }, data: { machine, heartbeatAt: at } });
     const job = await tx.job.findUniqueOrThrow({ where: { id }, include: { kelpie: true } });

@@ -12,6 +12,8 @@ import { lookAtProfile, removedClause, runJanitor } from "../janitor.ts";
 import { createUser, disableUser, listUsers, setPassword, setRole, type UsersAt } from "./manage-users.ts";
 import type { HubInvocation } from "./read-command.ts";
 import { readUpkeepSettings } from "#server/platform/settings/read-maintenance-settings.ts";
+import { readPostgres, type PostgresSettings } from "#server/platform/settings/read-postgres.ts";
+import { readSecret } from "#server/platform/settings/read-secret.ts";
 import { createReach, readReach } from "#server/platform/reach.ts";
 import { rebuild } from "../rebuild.ts";
 import { rekey } from "../rekey.ts";
@@ -43,11 +45,13 @@ interface Scope {
   invocation: HubInvocation;
   around: Surroundings;
   dataFolder: string;
+  postgres: PostgresSettings | null;
 }
 
 const done = (result: object, text: string): CommandResult => ({ result, text, exitCode: 0 });
-const toolsWish = ({ around, dataFolder }: Scope): ToolsWish => ({
+const toolsWish = ({ around, dataFolder, postgres }: Scope): ToolsWish => ({
   dataFolder,
+  postgres,
   secret: around.secret,
   previous: around.previous,
   // An operator at the console has access to the network anyway; metadata addresses stay refused.
@@ -64,7 +68,7 @@ async function withTools<T>(tools: Tools, work: (tools: Tools) => Promise<T>): P
 }
 
 async function backup({ invocation, around, dataFolder }: Scope): Promise<CommandResult> {
-  const settings = readUpkeepSettings(around.variables, dataFolder);
+  const settings = readUpkeepSettings(around.variables, { dataFolder, isPostgres: false });
   const keep = invocation.values.get("keep") ?? null;
   if (keep !== null && !/^[1-9]\d{0,3}$/.test(keep)) {
     throw new Fault("BAD_INPUT", { op: "usage", subject: "--keep", detail: "it is a number from 1 to 9999" });
@@ -272,10 +276,21 @@ const ACTIONS: Record<HubCommandName, (scope: Scope) => Promise<CommandResult>> 
   user,
 };
 
+/** Why a command refuses where TIDEMARK_DATABASE_URL is set: it would handle the file in the data folder, which no hub uses. */
+const ONLY_FILES = {
+  backup: "it copies SQLite alone; this database is PostgreSQL, which pg_dump copies (docs/postgres.md)",
+  restore:
+    "it restores SQLite alone; this database is PostgreSQL: restore it with pg_restore while no hub runs (docs/postgres.md)",
+} as const;
+
 /** Carries out a parsed command line. @throws Fault, MigrationRefused */
 export async function runHubCommand(invocation: HubInvocation, around: Surroundings): Promise<CommandResult> {
   const { command } = invocation;
   if (invocation.isHelp || command === null) return done({}, helpText(command).trimEnd());
   const dataFolder = resolve(invocation.values.get("data") ?? around.variables["TIDEMARK_DATA"] ?? "data");
-  return ACTIONS[command]({ invocation, around, dataFolder });
+  const postgres = readPostgres(around.variables, (name) => readSecret(around.variables, name));
+  if (postgres !== null && (command === "backup" || command === "restore")) {
+    throw new Fault("BAD_INPUT", { op: "usage", subject: `hub ${command}`, detail: ONLY_FILES[command] });
+  }
+  return ACTIONS[command]({ invocation, around, dataFolder, postgres });
 }

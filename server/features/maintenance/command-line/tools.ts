@@ -1,12 +1,15 @@
 import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { lockFolder } from "#prisma/lock-folder.ts";
-import { openBeside, openDatabase, type Database } from "#prisma/open.ts";
+import { holdFolder } from "#prisma/hold-folder.ts";
+import { openBeside, openDatabase, type Database, type OpenedDatabase } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { checkMasterKey } from "#server/signer/check-master-key.ts";
 import { createKeyUses } from "#server/core/api/key-uses.ts";
 import { createSigner } from "#server/signer/answer.ts";
 import type { Signer } from "#server/signer/messages.ts";
+import { FAULTS } from "#protocol/faults/fault-table.ts";
+import { createCallerTurns } from "#server/platform/caller-turns.ts";
+import type { PostgresSettings } from "#server/platform/settings/read-postgres.ts";
 import { createKeyedLock, type KeyedLock } from "#server/platform/keyed-lock.ts";
 import { Live } from "#server/core/live/live.ts";
 import { createStores } from "#server/core/profiles/open-store.ts";
@@ -36,6 +39,8 @@ export interface Tools {
 
 export interface ToolsWish {
   dataFolder: string;
+  /** PostgreSQL in place of the file in the data folder; null: the file. */
+  postgres: PostgresSettings | null;
   /** The text of TIDEMARK_SECRET; null: the key file. */
   secret: string | null;
   /** The text of TIDEMARK_SECRET_PREVIOUS; null: its key file, where there is one. */
@@ -76,6 +81,11 @@ function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): To
  * @throws Fault NOT_FOUND; MigrationRefused
  */
 export async function openToolsBeside(wish: ToolsWish): Promise<Tools> {
+  if (wish.postgres !== null) {
+    const { openPostgresBeside } = await import("#prisma/postgres/open.ts");
+    const { db, close } = await openPostgresBeside(wish.postgres, createCallerTurns);
+    return assemble(wish, db, close);
+  }
   const file = join(wish.dataFolder, DATABASE);
   await access(file).catch(() => {
     throw new Fault("NOT_FOUND", { subject: file, detail: "there is no hub's database there" });
@@ -84,16 +94,27 @@ export async function openToolsBeside(wish: ToolsWish): Promise<Tools> {
   return assemble(wish, db, close);
 }
 
+/** Ends a command when a hub began beside it: the two would change the same rows. */
+function onTaken(fault: Fault): never {
+  process.stderr.write(`${fault.message}\n`);
+  process.exit(FAULTS[fault.code].exit);
+}
+
+async function openAlone({ postgres, dataFolder }: ToolsWish): Promise<OpenedDatabase> {
+  if (postgres === null) return openDatabase(`file:${join(dataFolder, DATABASE)}`, { inThisThread: true });
+  const { openPostgres } = await import("#prisma/postgres/open.ts");
+  return openPostgres(postgres, { turns: createCallerTurns, lock: { waitMs: LOCK_WAIT_MS, onTaken } });
+}
+
 /**
  * Opens the data while no hub runs; creates the database if there is none. Checks the master key, or creates it.
- * @throws Fault FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK; MigrationRefused
+ * @throws Fault FOLDER_IN_USE, DATABASE_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK; MigrationRefused
  */
 export async function openToolsAlone(wish: ToolsWish): Promise<Tools> {
   await mkdir(wish.dataFolder, { recursive: true, mode: 0o700 });
-  const unlock = await lockFolder(join(wish.dataFolder, "hub.lock"), LOCK_WAIT_MS);
-  if (unlock === null) throw new Fault("FOLDER_IN_USE", { subject: wish.dataFolder });
+  const unlock = await holdFolder(wish.dataFolder, { waitMs: LOCK_WAIT_MS, onTaken });
   try {
-    const { db, close } = await openDatabase(`file:${join(wish.dataFolder, DATABASE)}`, { inThisThread: true });
+    const { db, close } = await openAlone(wish);
     const tools = assemble(wish, db, async () => {
       await close();
       await unlock();
