@@ -119,6 +119,9 @@ test("sync --delete says what of DST it did not look into, in the last sentence 
   expect(again.text).toContain(
     `nothing to do, 1 files (1 B), 1 failed; not looked into at DST, where it stays: ${clause}`,
   );
+  writeFileSync(join(folder, "extra"), "x");
+  const removing = await run(["sync", "--delete", `${at}/q`, folder]);
+  expect(removing.text).toContain(`1 files removed; not looked into at DST, where it stays: ${clause}`);
   expect((await run(["sync", "-n", "--delete", `${at}/q`, folder])).talk).toContain(`where it stays: ${clause}`);
   expect(statSync(join(folder, "linked/c")).size).toBe(1);
   expect((await does(["sync", `${at}/q`, folder])).text).not.toContain("DST, where");

@@ -134,5 +134,10 @@ export const root = {
       outcome: "That one is deleted by a request of its own, the others a thousand at a time.",
       test: "e2e/process/odd-names.test.ts > of many keys one with a control character is deleted by a request of its own, the others together",
     },
+    {
+      situation: "A name in a watched folder has a line break, and what follows reads like a sentence of the worker.",
+      outcome: "The break is escaped in what is said of files that were not taken, set aside or left, and in `doctor`.",
+      test: "worker/agent/messages/capture-messages.test.ts > a name with a line break makes no line of its own in what is said of what was not taken",
+    },
   ],
 } satisfies Root;

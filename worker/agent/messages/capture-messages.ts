@@ -65,7 +65,7 @@ function nextWords(folder: string, untaken: Untaken): string {
   const apart = apartOf(untaken);
   return apart === null
     ? "Where it is a checkpoint, name it with --pattern, or save it with `tidemark save`"
-    : `Where it is a checkpoint, watch that folder itself: --watch ${join(folder, apart.folder)}`;
+    : `Where it is a checkpoint, watch that folder itself: --watch ${visibleText(join(folder, apart.folder))}`;
 }
 
 /** Prints what happens to captures and uploads. */
@@ -82,7 +82,11 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
       );
     },
     passedOver: ({ path, step }) =>
-      terminal.say(`Left ${path} alone: a newer checkpoint is there.`, { type: "passed-over", path, step }),
+      terminal.say(`Left ${visibleText(path)} alone: a newer checkpoint is there.`, {
+        type: "passed-over",
+        path,
+        step,
+      }),
     smallDisk: (folder, { says, fix }) => {
       const key = `small disk ${folder}`;
       if (said.has(key)) return;
@@ -95,19 +99,19 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
       });
     },
     refused: ({ path }, fault) =>
-      terminal.say(`Did not take ${path}. ${sentenceOf(fault.toData())}`, {
+      terminal.say(`Did not take ${visibleText(path)}. ${sentenceOf(fault.toData())}`, {
         type: "refused",
         path,
         fault: fault.toData(),
       }),
     nothingTaken: ({ run, folder, untaken, isRefused }) =>
       terminal.say(
-        `Nothing that the program wrote to ${folder} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is" : "are"} ${isRefused ? "not taken" : placeWords(untaken)}. ${nextWords(folder, untaken)}; \`tidemark doctor --watch ${folder}\` shows what would be taken.`,
+        `Nothing that the program wrote to ${visibleText(folder)} is safe: ${untakenWords(untaken)} ${untaken.files === 1 ? "is" : "are"} ${isRefused ? "not taken" : placeWords(untaken)}. ${nextWords(folder, untaken)}; \`tidemark doctor --watch ${visibleText(folder)}\` shows what would be taken.`,
         { type: "nothing-taken", run, folder, files: untaken.files, bytes: untaken.bytes },
       ),
     leftAtEnd: ({ run, folder, untaken }) =>
       terminal.say(
-        `Not kept of what the program wrote to ${folder}: ${untakenWords(untaken)}, ${placeWords(untaken)}. ${nextWords(folder, untaken)}.`,
+        `Not kept of what the program wrote to ${visibleText(folder)}: ${untakenWords(untaken)}, ${placeWords(untaken)}. ${nextWords(folder, untaken)}.`,
         { type: "left-at-end", run, folder, files: untaken.files, bytes: untaken.bytes },
       ),
     uploadEnded: (capture) =>

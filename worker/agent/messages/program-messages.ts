@@ -51,16 +51,21 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
       doubtful: "nothing says whether it was finished",
       whole: "the run does not go on from it",
     }[state];
-    terminal.say(`Set ${path} aside as ${place}: ${why}.`, { type: "set-aside", path, place, state });
+    terminal.say(`Set ${visibleText(path)} aside as ${visibleText(place)}: ${why}.`, {
+      type: "set-aside",
+      path,
+      place,
+      state,
+    });
   },
   leftInPlace: ({ run, folder, names }) =>
     terminal.say(
-      `Left ${names.join(", ")} in ${folder}: nothing shows that ${run} wrote ${names.length === 1 ? "it" : "them"}. A program that takes the highest number goes on from there.`,
+      `Left ${names.map(visibleText).join(", ")} in ${visibleText(folder)}: nothing shows that ${run} wrote ${names.length === 1 ? "it" : "them"}. A program that takes the highest number goes on from there.`,
       { type: "left-in-place", run, folder, names },
     ),
   outdated: ({ run, folder, step, names }) =>
     terminal.say(
-      `Left ${names.join(", ")} in ${folder} without uploading: ${run} has gone on from ${stepWords(step)} since.`,
+      `Left ${names.map(visibleText).join(", ")} in ${visibleText(folder)} without uploading: ${run} has gone on from ${stepWords(step)} since.`,
       { type: "left-in-place", run, folder, names },
     ),
   chosenBefore: ({ run, from, step }) => {
@@ -75,7 +80,7 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
     ),
   writesElsewhere: ({ run, folder, above, next }) =>
     terminal.say(
-      `The program of ${run} may write elsewhere from now on: because ${folder} is there, its framework makes a new folder in ${above} (${next}). Watch ${above} instead.`,
+      `The program of ${run} may write elsewhere from now on: because ${visibleText(folder)} is there, its framework makes a new folder in ${visibleText(above)} (${visibleText(next)}). Watch ${visibleText(above)} instead.`,
       { type: "writes-elsewhere", run, folder, above, next },
     ),
   lineBegun: ({ run, epoch, branch }) => {

@@ -80,21 +80,27 @@ export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
     }),
   keptReplaced: (place, refused) => {
     const why = refused === undefined ? "it is not in the bucket" : `the disk refused to remove it (${refused})`;
-    terminal.say(`Kept what was there before the restore as ${place}: ${why}. Remove it when you do not need it.`, {
-      type: "kept-replaced",
-      place,
-      refused: refused ?? null,
-    });
+    terminal.say(
+      `Kept what was there before the restore as ${visibleText(place)}: ${why}. Remove it when you do not need it.`,
+      {
+        type: "kept-replaced",
+        place,
+        refused: refused ?? null,
+      },
+    );
   },
   attributesRefused: createRefusedMessage(terminal),
   restoredToo: ({ run, step, path, why }) =>
-    terminal.say(`Restored ${path} too: ${why === "named" ? `the state of ${run} names it` : "it is kept"}.`, {
-      type: "restored-named",
-      run,
-      step,
-      path,
-      why,
-    }),
+    terminal.say(
+      `Restored ${visibleText(path)} too: ${why === "named" ? `the state of ${run} names it` : "it is kept"}.`,
+      {
+        type: "restored-named",
+        run,
+        step,
+        path,
+        why,
+      },
+    ),
   keptNotAll: ({ run, step, left, neededBytes, freeBytes }) =>
     terminal.say(
       `${left === 1 ? "One kept checkpoint" : `${formatCount(left)} kept checkpoints`} of ${run} ${left === 1 ? "stays" : "stay"} in the bucket: ${stepWords(step)} and the next checkpoint of the program need ${formatBytes(neededBytes)}, ${formatBytes(freeBytes)} are free.`,

@@ -4,6 +4,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { contentEvidenceOf, nameEvidenceOf } from "#protocol/recognition/checkpoint-evidence.ts";
 import { mayLieBeside } from "#protocol/checkpoint/place.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
+import { visibleText } from "#protocol/base/visible-text.ts";
 import { finalModelNames } from "./final-model.ts";
 import { codeOf } from "#worker/base/disk-fault.ts";
 import type { Candidate } from "./find.ts";
@@ -133,7 +134,7 @@ export async function findUntaken(
 export function untakenWords({ files, bytes, largest }: Untaken): string {
   const [first] = largest;
   if (first === undefined) return "no file";
-  const name = `${first.path} (${formatBytes(first.sizeBytes)})`;
+  const name = `${visibleText(first.path)} (${formatBytes(first.sizeBytes)})`;
   return files === 1 ? name : `${name} and ${formatCount(files - 1)} more (${formatBytes(bytes)} together)`;
 }
 
