@@ -37,7 +37,7 @@ interface Books {
 /** Checkpoints from which the runs of this node can be continued, and the source of that answer. */
 export interface AdviceHere {
   runs: ContinueFrom[];
-  /** `node`: neither hub nor bucket answered, and the node does not know what became of its checkpoints. */
+  /** `node`: neither hub nor bucket answered or was named, and the node does not know what became of its checkpoints. */
   by: "hub" | "bucket" | "node";
   sentences: string[];
 }
