@@ -336,3 +336,21 @@ test("a capture of the line before a new one is sent as one of that line, also w
   const model = manifest?.files.find(({ path }) => path === "model.bin");
   expect(model?.extents[0]?.key).toContain(`/e000002/${before.attempt}/`);
 });
+
+test("the newest of a line that is given up for want of room ends with its size and the reason", async ({
+  trial: { ledger, stop, capture, work, news },
+}) => {
+  const { uploader, runs, done } = await work({}, () => false);
+  // Nothing is sent any more, so that the capture waits.
+  stop().abort(new Fault("CANCELLED"));
+  await done;
+  await runs.epochOf("llama");
+  await capture(210, { epoch: 2, bytes: 1_000 });
+  await uploader.passOver(ledger.all().filter(({ state }) => state === "waiting"));
+  const ended = news().findLast((event) => event.type === "transfer-ended");
+  expect(ended).toMatchObject({
+    state: "superseded",
+    step: 210,
+    fault: { code: "DISK_BUDGET", detail: expect.stringMatching(/no room for 1\.0 KiB beside that line/) },
+  });
+});
