@@ -26,7 +26,14 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await form.getByRole("textbox", { name: "Command" }).fill("python train.py --name 'two words'");
   await form.getByLabel("Watched folder").fill("out");
   await form.getByLabel("Name").fill("llama");
+  await form.getByText("Run, working folder, environment, secrets").click();
+  await form.getByLabel("Secrets").fill("HF_TOKEN=");
+  await form.getByRole("button", { name: "Submit" }).click();
+  await expect(form.getByText("Fill in HF_TOKEN")).toBeVisible();
+  await form.getByLabel("Secrets").fill("HF_TOKEN=hf_of-the-story");
   await form.getByText("The same on a command line").click();
+  await expect(form.getByLabel("job.json", { exact: true })).toContainText('"HF_TOKEN"');
+  await expect(form.getByLabel("job.json", { exact: true })).not.toContainText("hf_of-the-story");
   await expect(form.getByLabel("job.json", { exact: true })).toContainText('"two words"');
   await expectSound(page);
   await form.getByRole("button", { name: "Submit" }).click();
@@ -34,6 +41,8 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await expect(page).toHaveURL(/\/jobs\/[0-9a-f-]{36}$/);
   await expect(page.getByRole("heading", { name: "llama", level: 1 })).toBeVisible();
   await expect(page.getByText("No node has taken the job so far.")).toBeVisible();
+  await expect(page.getByText("Waits: no node asks for jobs of the queue default now")).toBeVisible();
+  await expect(page.getByText("The owner of its machine can read them.")).toBeVisible();
   await expect(page.getByLabel("command", { exact: true })).toContainText("python train.py --name 'two words'");
   await expectSound(page);
 
@@ -47,8 +56,21 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   // Like the newest job.
   await expect(form.getByRole("textbox", { name: "Command" })).toHaveValue("true");
   await expect(form.getByLabel("Queue")).toHaveValue("night");
-  await page.keyboard.press("Escape");
-  await expect(form).toBeHidden();
+  await form.getByText("Run, working folder, environment, secrets").click();
+  await form.getByLabel("Queue").fill("sweep");
+  await form.getByLabel("Name").fill("swept");
+  await form.getByLabel("Matrix").fill("lr=1e-4, 3e-4\nseed=1..2");
+  await form.getByRole("button", { name: "Submit" }).click();
+  await expect(page).toHaveURL(/queue=sweep/);
+  await expect(list.getByRole("link", { name: "swept-4" })).toBeVisible();
+  const [train] = (await jobs.list.query({ queue: "sweep", limit: 1 })).rows;
+  await jobs.submit.mutate({ jobs: [{ name: "evaluate", queue: "sweep", command: "true", after: [train?.id ?? ""] }] });
+  await list.getByRole("link", { name: "evaluate" }).click();
+  await expect(page.getByText("it waits until the job swept-4 is done")).toBeVisible();
+  await page.getByRole("region", { name: "Order" }).getByRole("link", { name: "swept-4" }).click();
+  await expect(page.getByText("followed by")).toBeVisible();
+  await expectSound(page);
+  await page.goto(`${stage.hub.url}/jobs`);
 
   const queues = page.getByRole("table", { name: "Queues" });
   await queues.getByRole("button", { name: "Pause queue night" }).click();
