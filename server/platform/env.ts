@@ -8,7 +8,7 @@ import type { GovernorLimits } from "#protocol/links/judge-reallocation.ts";
 import { readGovernorLimits } from "./settings/read-reallocation-limits.ts";
 import { HUB_SETTINGS } from "./settings/hub-settings.ts";
 import { describeSettings } from "./settings/describe-settings.ts";
-import { readSaladSettings, type SaladSettings } from "./settings/read-salad-settings.ts";
+import { readSaladApi, readSaladSettings, type SaladSettings } from "./settings/read-salad-settings.ts";
 import { readReach, type ReachRules } from "./reach.ts";
 import { readUpkeepSettings, type UpkeepSettings } from "./settings/read-maintenance-settings.ts";
 import { readRetention, type Retention } from "./settings/retention.ts";
@@ -39,6 +39,8 @@ export interface HubSettings {
   governor: GovernorLimits;
   /** Workloads that may enroll without a join token; null: none. */
   salad: SaladSettings | null;
+  /** The API of SaladCloud. */
+  saladApi: URL;
   /** Age at which the hub asks a node for a new credential. */
   rotateAfterMs: number;
   /** How long audit entries are kept. */
@@ -177,6 +179,7 @@ export function readSettings(variables: Variables): HubSettings {
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),
     salad: readSaladSettings((name) => secretOf(variables, name)),
+    saladApi: readSaladApi((name) => secretOf(variables, name)),
     rotateAfterMs: daysOf(variables, "TIDEMARK_ROTATE_CREDENTIALS", "30d"),
     auditKeptMs: daysOf(variables, "TIDEMARK_KEEP_AUDIT", "730d"),
     upkeep: readUpkeepSettings(variables, dataFolder),

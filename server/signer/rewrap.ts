@@ -2,7 +2,7 @@ import type { Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { CANARY_PLACE } from "./answer.ts";
 import type { Signer } from "./messages.ts";
-import { benchKeyPlace, channelPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
+import { benchKeyPlace, channelPlace, groupKeyPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
 
 /**
  * Replaces the master key. The signer gets the new key, and the old one as the previous key. Then everything that is sealed is
@@ -58,6 +58,10 @@ export async function rewrapSecrets(
   for (const { keyId, sealed } of await db.sealKeySecret.findMany()) {
     sealKeys.set(keyId, await changeOf(sealKeyPlace(keyId), sealed));
   }
+  const groupKeys = new Map<string, Change>();
+  for (const { accountId, sealed } of await db.groupAccountSecret.findMany()) {
+    groupKeys.set(accountId, await changeOf(groupKeyPlace(accountId), sealed));
+  }
   const newCanary = await changeOf(CANARY_PLACE, canary.sealed);
   const changed = new Fault("CONFLICT", { op: "change the master key" });
   await db.$transaction(async (tx) => {
@@ -81,12 +85,18 @@ export async function rewrapSecrets(
       const { count } = await tx.sealKeySecret.updateMany({ where, data: { sealed: after, keyVersion } });
       if (count !== 1) throw changed;
     }
+    for (const [accountId, { before, after }] of groupKeys) {
+      const where = { accountId, sealed: before };
+      const { count } = await tx.groupAccountSecret.updateMany({ where, data: { sealed: after, keyVersion } });
+      if (count !== 1) throw changed;
+    }
     const isOld = { where: { keyVersion: { not: keyVersion } } };
     const left = [
       tx.profileSecret.count(isOld),
       tx.alertChannelSecret.count(isOld),
       tx.profileBenchKey.count(isOld),
       tx.sealKeySecret.count(isOld),
+      tx.groupAccountSecret.count(isOld),
     ];
     if ((await Promise.all(left)).some((count) => count > 0)) throw changed;
     await tx.canary.update({ where: { id: 1 }, data: { sealed: newCanary.after, keyVersion } });
@@ -95,5 +105,6 @@ export async function rewrapSecrets(
   });
   // Truncates the write-ahead log, which still has texts that the old key opens.
   await db.$queryRaw`PRAGMA wal_checkpoint(TRUNCATE)`;
-  return { keyVersion, rewrapped: secrets.size + channels.size + benchKeys.size + sealKeys.size + 1 };
+  const all = [secrets, channels, benchKeys, sealKeys, groupKeys];
+  return { keyVersion, rewrapped: all.reduce((sum, { size }) => sum + size, 1) };
 }

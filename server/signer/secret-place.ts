@@ -11,3 +11,5 @@ export const channelPlace = (channelId: string): string => `AlertChannelSecret|$
 export const sealKeyPlace = (keyId: string): string => `SealKeySecret|${keyId}|sealed`;
 /** Returns the place of the sealed benchmark key of a profile. */
 export const benchKeyPlace = (profileId: string): string => `ProfileBenchKey|${profileId}|sealed`;
+/** Returns the place of the sealed key of an account at a provider of groups. */
+export const groupKeyPlace = (accountId: string): string => `GroupAccountSecret|${accountId}|sealed`;
