@@ -63,9 +63,7 @@ export function AccountPanel({ view, onEdit }: { view: AccountView; onEdit: () =
       }
     >
       {test.result?.ok === true && (
-        <p role="status" className="border-b border-line px-4 py-2 text-safe">
-          {visibleText(test.result.says)}
-        </p>
+        <output className="block border-b border-line px-4 py-2 text-safe">{visibleText(test.result.says)}</output>
       )}
       {fault !== null && (
         <div className="border-b border-line px-4 py-2.5">

@@ -6,8 +6,9 @@ import { expect, expectSound, openSignedIn, showAs, test as base } from "./story
 /** Groups by hand against an emulated SaladCloud: an account, instances beside nodes, an action that would lose work, a rule. */
 
 const test = base.extend<{ salad: SaladEmulator }>({
-  salad: async ({ browserName: _ }, use) => {
+  salad: async ({ browserName }, use) => {
     const salad = await startSaladEmulator();
+    salad.organization = `acme-${browserName}`;
     await use(salad);
     await salad.close();
   },
