@@ -13,6 +13,7 @@ import { auditRouter, eventsRouter } from "./core/events/router.ts";
 import { homesRouter } from "./features/replicas/router.ts";
 import { thresholdsRouter } from "./features/reallocation/router.ts";
 import { historyRouter } from "./core/history/router.ts";
+import { groupsRouter } from "./features/groups/router.ts";
 import { jobsRouter } from "./features/jobs/router.ts";
 import { inspectRouter } from "./features/inspect/router.ts";
 import { fleetRouter, liveRouter } from "./http/live-router.ts";
@@ -45,6 +46,7 @@ export const hubRouter = router({
   transfers: transfersRouter,
   commands: commandsRouter,
   jobs: jobsRouter,
+  groups: groupsRouter,
   events: eventsRouter,
   losses: lossesRouter,
   restores: restoresRouter,

@@ -41,6 +41,9 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "job-done": "job done",
   "job-failed": "job failed",
   "job-canceled": "job canceled",
+  "group-scaled": "group scaled",
+  "group-failed": "group not scaled",
+  "group-changed": "instances of a group",
   "account-created": "account created",
   upkeep: "upkeep of the hub",
 };

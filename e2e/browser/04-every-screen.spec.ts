@@ -65,6 +65,7 @@ for (const { width, themes } of FORMS) {
       `/benchmarks/${benchmark}?with=${before}`,
       "/settings?show=tokens",
       "/settings?show=hub",
+      "/groups",
     ];
     await page.setViewportSize({ width, height: 900 });
     for (const screen of screens) {

@@ -65,6 +65,7 @@ test("every page at 360 px: reached by touch, nothing sticks out, nothing is too
     ["Nodes", "/nodes"],
     ["Runs", "/runs"],
     ["Jobs", "/jobs"],
+    ["Groups", "/groups"],
     ["Buckets", "/buckets"],
     ["Transfers", "/transfers"],
     ["Alerts", "/alerts"],
@@ -74,7 +75,7 @@ test("every page at 360 px: reached by touch, nothing sticks out, nothing is too
     ["Settings", "/settings"],
   ] as const) {
     const bar = page.getByRole("navigation");
-    const isMore = ["Jobs", "Advice", "Benchmarks", "Events", "Settings"].includes(place);
+    const isMore = ["Jobs", "Groups", "Advice", "Benchmarks", "Events", "Settings"].includes(place);
     if (isMore) await bar.getByRole("button", { name: "More" }).tap();
     await (isMore ? page.getByRole("dialog", { name: "More" }) : bar).getByRole("link", { name: place }).tap();
     await expect(page.getByRole("dialog")).toBeHidden();

@@ -26,6 +26,7 @@ const planted = {
   moved: plant("moved"),
   metrics: plant("metrics"),
   job: plant("job"),
+  group: plant("group"),
   password: ADMIN.password,
   wrongPassword: plant("password"),
 };
@@ -44,7 +45,15 @@ const streams = new AbortController();
 beforeAll(async () => {
   stage = await openStage({
     store: { secretKey: planted.bucket },
-    hub: { env: { TIDEMARK_SECRET: planted.master, TIDEMARK_LOG: "debug", TIDEMARK_METRICS_TOKEN: planted.metrics } },
+    hub: {
+      env: {
+        TIDEMARK_SECRET: planted.master,
+        TIDEMARK_LOG: "debug",
+        TIDEMARK_METRICS_TOKEN: planted.metrics,
+        // Nobody listens there.
+        TIDEMARK_SALAD_API_URL: "http://127.0.0.1:9",
+      },
+    },
   });
   secrets.set("session", stage.cookie.split("=")[1] ?? "");
   secrets.set("join token", stage.token);
@@ -224,6 +233,13 @@ test("everything that can fail fails once", async () => {
   await armFault(stage.store, { op: "PutObject", times: 5, action: { kind: "error", code: "InternalError" } });
   expect(await change("profiles.test", json({ id: stage.profileId, profile: null, credential: null }))).toBe(200);
   await clearFaults(stage.store);
+  const account = { name: "salad", provider: "salad", organization: "acme", project: "training" };
+  expect(await change("groups.accounts.create", json({ account, key: planted.group }))).toBe(200);
+  expect(await change("groups.accounts.create", json({ account, key: planted.group }))).toBe(409);
+  expect(await change("groups.accounts.create", json({ account, key: `${planted.group} `.repeat(30) }))).toBe(400);
+  const [added] = await stage.client.groups.accounts.list.query();
+  expect(await change("groups.accounts.test", json({ id: added?.id }))).toBe(200);
+  await ask("/api/trpc/groups.accounts.list", { headers: { cookie: stage.cookie } });
   const mine = await runFor("never-there");
   const { requests } = await rogue.node.sign.mutate({ operations: [putOf(mine), { op: "head", key: mine.key }] });
   expect(requests).toHaveLength(2);

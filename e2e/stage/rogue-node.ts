@@ -39,13 +39,13 @@ const FACTS = {
 };
 const PATH = filePath.parse("model.safetensors");
 
-export async function enrolRogue(stage: Stage, wish: { name: string; token?: string }) {
-  const { token = stage.token, name } = wish;
+export async function enrolRogue(stage: Stage, wish: { name: string; token?: string; machineId?: string }) {
+  const { token = stage.token, name, machineId = null } = wish;
   const enrolled = await stage.client.node.enrol.mutate({
     token,
     name: nodeName.parse(name),
     protocol: PROTOCOL_VERSION,
-    facts: FACTS,
+    facts: { ...FACTS, machineId },
   });
   const headers = { authorization: `Bearer ${enrolled.credential}` };
   const { node } = createTRPCClient<HubRouter>({ links: [httpLink({ url: `${stage.hub.url}/api/trpc`, headers })] });

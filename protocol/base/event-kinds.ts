@@ -39,5 +39,8 @@ export type EventKind =
   | "job-done"
   | "job-failed"
   | "job-canceled"
+  | "group-scaled"
+  | "group-failed"
+  | "group-changed"
   | "account-created"
   | "upkeep";

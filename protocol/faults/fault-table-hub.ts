@@ -119,6 +119,31 @@ export const HUB_FAULTS = {
     says: "The Kelpie API cannot be reached.",
     next: "Check its address. The same command can be started again: jobs that were imported are not imported twice.",
   }),
+  GROUP_KEY_REFUSED: row("never", 502, {
+    exit: 4,
+    says: "The provider refused the key of this account.",
+    next: "Edit the account under Groups and enter a key that may see its organization.",
+  }),
+  GROUP_UNKNOWN: row("never", 404, {
+    exit: 4,
+    says: "The provider does not know it.",
+    next: "Check the organization and the project of the account, and whether the group is still there.",
+  }),
+  GROUP_REFUSED: row("never", 502, {
+    exit: 4,
+    says: "The provider of the group did not do what it was asked.",
+    next: "Read its reason, and test the account under Groups.",
+  }),
+  GROUP_PAUSED: row("backoff", 429, {
+    exit: 5,
+    says: "The provider of the group asks for a pause.",
+    next: "Wait until it is over; rules go on by themselves.",
+  }),
+  GROUP_UNREACHABLE: row("backoff", 503, {
+    exit: 5,
+    says: "The provider of the group cannot be reached.",
+    next: "It is tried again. Check the network of the hub and TIDEMARK_SALAD_API_URL.",
+  }),
   CHANNEL_REFUSED: row("never", 502, {
     exit: 1,
     says: "The other end refused the message.",

@@ -392,4 +392,5 @@ export type StaleTopic =
   | "commands"
   | "benchmarks"
   | "jobs"
+  | "groups"
   | "alerts";

@@ -8,8 +8,10 @@ import { addDefaultRules } from "../features/alerts/default-rules.ts";
 import { startAlerting } from "../features/alerts/keep-alerting.ts";
 import { createFirstAccount } from "../core/accounts/auth/create-first-account.ts";
 import { createJobBoard } from "../core/live/job-board.ts";
+import { createGroupMemory } from "../core/live/group-memory.ts";
 import { createJobMemory } from "../core/live/job-memory.ts";
 import { startCallingWebhooks } from "../features/jobs/kelpie/call-webhooks.ts";
+import { startScalingGroups } from "../features/groups/keep-groups.ts";
 import { startBucketJobs } from "../features/bucket-browser/run-jobs.ts";
 import { createSetupCode } from "../core/accounts/auth/setup-code.ts";
 import { createThrottle } from "#server/platform/throttle.ts";
@@ -177,6 +179,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     upkeep: createUpkeepState(),
     bucketJobs: createJobBoard(),
     jobs: createJobMemory(now()),
+    groups: createGroupMemory(),
     inspections: createInspections(),
     inspector: createInspector(),
     inspecting: createFairQueue(INSPECTING),
@@ -195,6 +198,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const keeping = startKeepingHistory(hub);
   const jobs = startBucketJobs(hub);
   const calling = startCallingWebhooks(hub);
+  const scaling = startScalingGroups(hub);
   return {
     hub,
     startClosing: () => closing.abort(),
@@ -202,6 +206,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
       closing.abort();
       await jobs.stop();
       await calling.stop();
+      await scaling.stop();
       await alerting.stop();
       await ticking.stop();
       await keeping.stop();

@@ -6,7 +6,7 @@ import type { GovernorLimits } from "#protocol/links/judge-reallocation.ts";
 import { readGovernorLimits } from "./settings/read-reallocation-limits.ts";
 import { HUB_SETTINGS } from "./settings/hub-settings.ts";
 import { describeSettings } from "./settings/describe-settings.ts";
-import { readSaladSettings, type SaladSettings } from "./settings/read-salad-settings.ts";
+import { readSaladApi, readSaladSettings, type SaladSettings } from "./settings/read-salad-settings.ts";
 import { readReach, type ReachRules } from "./reach.ts";
 import { readUpkeepSettings, type UpkeepSettings } from "./settings/read-maintenance-settings.ts";
 import { readPostgres, type PostgresSettings } from "./settings/read-postgres.ts";
@@ -41,6 +41,8 @@ export interface HubSettings {
   governor: GovernorLimits;
   /** Workloads that may enroll without a join token; null: none. */
   salad: SaladSettings | null;
+  /** The API of SaladCloud. */
+  saladApi: URL;
   /** Age at which the hub asks a node for a new credential. */
   rotateAfterMs: number;
   /** How long audit entries are kept. */
@@ -155,6 +157,7 @@ export function readSettings(variables: Variables): HubSettings {
     firstAdmin: firstAdminOf(variables),
     governor: readGovernorLimits(variables),
     salad: readSaladSettings((name) => readSecret(variables, name)),
+    saladApi: readSaladApi((name) => readSecret(variables, name)),
     rotateAfterMs: daysOf(variables, "TIDEMARK_ROTATE_CREDENTIALS", "30d"),
     auditKeptMs: daysOf(variables, "TIDEMARK_KEEP_AUDIT", "730d"),
     upkeep: readUpkeepSettings(variables, { dataFolder, isPostgres: postgres !== null }),

@@ -24,9 +24,11 @@ const header = z.record(z.string().max(128), z.string().max(4096));
 const openInput = z.object({ canary: sealed.nullable() });
 /**
  * Places of texts that the hub itself reads again: addresses of alert channels, keys for benchmark engines and secrets of jobs,
- * both of which it hands to nodes. The place of a profile's own key does not match.
+ * both of which it hands to nodes, and keys of accounts at providers of groups. The place of a profile's own key does not match.
  */
-const textPlace = z.string().regex(/^(?:AlertChannelSecret|ProfileBenchKey|JobSecret)\|[A-Za-z0-9-]{1,64}\|sealed$/);
+const textPlace = z
+  .string()
+  .regex(/^(?:AlertChannelSecret|ProfileBenchKey|JobSecret|GroupAccountSecret)\|[A-Za-z0-9-]{1,64}\|sealed$/);
 const sealTextInput = z.object({ place: textPlace, text: z.string().max(8192) });
 const openTextInput = z.object({ place: textPlace, sealed });
 /** Checked in the signer too, for every caller. */

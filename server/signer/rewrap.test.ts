@@ -215,7 +215,15 @@ describe("changing the master key", () => {
     const sealed = [...schema.matchAll(/^model (\w+) \{([^}]*)\}/gm)]
       .filter(([, , body]) => /^\s+sealed\w*\s+String/m.test(body ?? ""))
       .map(([, name]) => name);
-    const models = ["Canary", "ProfileSecret", "AlertChannelSecret", "ProfileBenchKey", "SealKeySecret", "JobSecret"];
+    const models = [
+      "Canary",
+      "ProfileSecret",
+      "AlertChannelSecret",
+      "ProfileBenchKey",
+      "SealKeySecret",
+      "JobSecret",
+      "GroupAccountSecret",
+    ];
     expect(new Set(sealed)).toEqual(new Set(models));
   });
 });

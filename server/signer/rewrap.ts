@@ -3,7 +3,14 @@ import { wordsOf } from "#prisma/sql-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { CANARY_PLACE } from "./answer.ts";
 import type { Signer } from "./messages.ts";
-import { benchKeyPlace, channelPlace, jobSecretPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
+import {
+  benchKeyPlace,
+  channelPlace,
+  groupKeyPlace,
+  jobSecretPlace,
+  sealKeyPlace,
+  secretPlace,
+} from "./secret-place.ts";
 
 /**
  * Replaces the master key. The signer gets the new key, and the old one as the previous key. Then everything that is sealed is
@@ -87,6 +94,16 @@ const TABLES: readonly SealedTable[] = [
     write: (tx, change, version) =>
       tx.jobSecret.updateMany({ where: { jobId: change.id, sealed: change.before }, data: dataOf(change, version) }),
     countOld: (tx, version) => tx.jobSecret.count(otherThan(version)),
+  },
+  {
+    place: groupKeyPlace,
+    read: async (db) => (await db.groupAccountSecret.findMany()).map(({ accountId: id, sealed }) => ({ id, sealed })),
+    write: (tx, change, version) =>
+      tx.groupAccountSecret.updateMany({
+        where: { accountId: change.id, sealed: change.before },
+        data: dataOf(change, version),
+      }),
+    countOld: (tx, version) => tx.groupAccountSecret.count(otherThan(version)),
   },
 ];
 

@@ -12,6 +12,7 @@ const KEYS: Record<StaleTopic, readonly (readonly string[])[]> = {
   commands: [["commands"]],
   benchmarks: [["benchmarks"]],
   jobs: [["jobs"]],
+  groups: [["groups"]],
   alerts: [["alerts"]],
 };
 

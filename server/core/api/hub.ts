@@ -3,6 +3,7 @@ import type { SetupCode } from "./ports/setup-code.ts";
 import type { AlertMemory } from "./ports/alert-memory.ts";
 import type { JobBoard } from "../live/job-board.ts";
 import type { JobMemory } from "../live/job-memory.ts";
+import type { GroupMemory } from "../live/group-memory.ts";
 import type { Throttle } from "#server/platform/throttle.ts";
 import type { Counters } from "#server/platform/counters.ts";
 import type { HubSettings } from "#server/platform/env.ts";
@@ -49,6 +50,7 @@ export interface Hub {
   readonly upkeep: UpkeepState;
   readonly bucketJobs: JobBoard;
   readonly jobs: JobMemory;
+  readonly groups: GroupMemory;
   /** A cache of what was found inside files. */
   readonly inspections: Inspections;
   /** Inspects files, in threads of its own. */

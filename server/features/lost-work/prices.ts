@@ -53,7 +53,7 @@ export async function setPrice(
   const scope = run ?? FLEET_SCOPE;
   if (price === null) await hub.db.nodePrice.deleteMany({ where: { scope } });
   else {
-    const data = { ...price, updatedAt: new Date(hub.now()) };
+    const data = { ...price, isFromGroup: false, updatedAt: new Date(hub.now()) };
     await hub.db.nodePrice.upsert({ where: { scope }, update: data, create: { scope, ...data } });
   }
   const words = price === null ? "none" : `${price.perHour} ${price.currency} an hour`;

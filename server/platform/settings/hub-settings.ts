@@ -179,6 +179,12 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
         usual: "none",
         mayBeFile: true,
       },
+      {
+        name: "TIDEMARK_SALAD_API_URL",
+        about: "the API that groups are read and scaled by",
+        usual: "the platform's",
+        mayBeFile: true,
+      },
     ],
   },
   {

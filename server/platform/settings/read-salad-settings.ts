@@ -22,6 +22,9 @@ export interface SaladSettings {
 /** The address of the platform's public keys (https://docs.salad.com/container-engine/reference/imds/get-token). */
 const KEYS_URL = "https://matrix-rest-api.salad.com/.well-known/workload-jwks.json";
 
+/** The address of the platform's API (https://docs.salad.com/reference/saladcloud-api). */
+const API_URL = "https://api.salad.com/api/public";
+
 const keySet = z.object({
   keys: z.array(z.looseObject({ kty: z.literal("RSA"), n: z.string(), e: z.string() })).min(1),
 });
@@ -45,12 +48,24 @@ function keysOf(read: Read): SaladSettings["keys"] {
       throw refuse("TIDEMARK_SALAD_JWKS", 'it is a set of public RSA keys: {"keys":[{"kty":"RSA", ...}]}');
     }
   }
-  const url = URL.parse(read("TIDEMARK_SALAD_JWKS_URL") ?? KEYS_URL);
+  return { kind: "remote", url: addressOf(read, { name: "TIDEMARK_SALAD_JWKS_URL", usual: KEYS_URL }) };
+}
+
+/** Reads an https address, or a plain one of this machine. @throws Fault BAD_INPUT */
+function addressOf(read: Read, { name, usual }: { name: string; usual: string }): URL {
+  const url = URL.parse(read(name) ?? usual);
   const isPlainHere = url?.protocol === "http:" && /^(127\.0\.0\.1|localhost|\[::1\])$/.test(url.hostname);
   if (url === null || !(url.protocol === "https:" || isPlainHere) || url.username !== "" || url.password !== "") {
-    throw refuse("TIDEMARK_SALAD_JWKS_URL", "it is an https address without a password");
+    throw refuse(name, "it is an https address without a password");
   }
-  return { kind: "remote", url };
+  return url;
+}
+
+/** Reads the address of the platform's API, to which the keys of accounts are sent. @throws Fault BAD_INPUT */
+export function readSaladApi(read: Read): URL {
+  const url = addressOf(read, { name: "TIDEMARK_SALAD_API_URL", usual: API_URL });
+  if (url.search === "" && url.hash === "") return url;
+  throw refuse("TIDEMARK_SALAD_API_URL", "it is an address without ? and #");
 }
 
 /**

@@ -131,6 +131,33 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     "jobs.retry": { which: { filter: {} }, dryRun: true },
     "jobs.pauseQueue": { queue: "paused" },
     "jobs.resumeQueue": { queue: "paused" },
+    "groups.list": { accountId: "no-such-account-1" },
+    "groups.act": {
+      accountId: "no-such-account-1",
+      group: "trainers",
+      instanceIds: Array.from({ length: 1_000 }, (_, index) => `instance-${index}`),
+      action: "restart",
+      dryRun: true,
+      mayLose: Array.from({ length: 1_000 }, (_, index) => `instance-${index}`),
+    },
+    "groups.setRule": {
+      accountId: "no-such-account-1",
+      group: "trainers",
+      queue: "default",
+      limits: { min: 0, max: 500, idleMs: 0, cooldownMs: 0 },
+      isEnabled: true,
+    },
+    "groups.removeRule": { accountId: "no-such-account-1", group: "trainers" },
+    "groups.accounts.create": {
+      account: { name: "main", provider: "salad", organization: "acme", project: "training" },
+      key: "k".repeat(512),
+    },
+    "groups.accounts.update": {
+      id: "no-such-account-1",
+      version: 1,
+      account: { name: "main", provider: "salad", organization: "acme", project: "training" },
+      key: null,
+    },
     "node.takeJob": { bootId: "boot-0000-0001", queue: "default", holds: [], waitSeconds: 0 },
     "node.jobStates": { bootId: "boot-0000-0001", jobs: [] },
     "node.endJob": {

@@ -1,0 +1,115 @@
+import type * as z from "zod";
+import type { actInput, ActAnswer, InstanceLoss } from "#protocol/groups/groups.ts";
+import { deletionCostOf, hasUnsafe } from "#protocol/groups/deletion-cost.ts";
+import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
+import { audit } from "#server/core/api/audit.ts";
+import type { Context } from "#server/core/api/trpc.ts";
+import type { Hub } from "#server/core/api/hub.ts";
+import { emit, recordEvent } from "#server/core/events/record-event.ts";
+import { accountMemory } from "#server/core/live/group-memory.ts";
+import { findStakes, nodeViews, type InstanceAtStake } from "./find-stakes.ts";
+import { findAccount, withProvider } from "./open-provider.ts";
+import type { GroupProvider, ProvidedGroup, ProvidedInstance } from "./provider.ts";
+import { forgetReading } from "./read-groups.ts";
+
+/** Reallocates, recreates or restarts instances, which loses what on them is not safe. */
+
+const MINUTE_MS = 60_000;
+type Input = z.infer<typeof actInput>;
+type Chosen = ProvidedInstance & { at: InstanceAtStake };
+
+async function choose(provider: GroupProvider, group: string, { hub, ids }: { hub: Hub; ids: string[] | null }) {
+  const known = (await provider.listGroups()).find(({ name }) => name === group);
+  if (known === undefined) throw new Fault("GROUP_UNKNOWN", { subject: group });
+  const instances = await provider.listInstances(group);
+  const wanted = new Set(ids);
+  const chosen = ids === null ? instances : instances.filter(({ id }) => wanted.has(id));
+  if (ids !== null && chosen.length === 0) throw new Fault("GROUP_UNKNOWN", { subject: ids[0] ?? group });
+  return weigh(hub, known, chosen);
+}
+
+/** Reads what is at stake now. The cheapest come first: what a quota leaves for later is what has most to lose. */
+async function weigh(hub: Hub, group: ProvidedGroup, instances: readonly ProvidedInstance[]): Promise<Chosen[]> {
+  const stakes = await findStakes(hub);
+  return instances
+    .map((instance) => ({ ...instance, at: stakes.of(group, instance) }))
+    .toSorted((a, b) => deletionCostOf(a.at.stake) - deletionCostOf(b.at.stake));
+}
+
+const lossesOf = (chosen: readonly Chosen[]): InstanceLoss[] =>
+  chosen
+    .filter(({ at }) => at.stake.leases > 0 || hasUnsafe(at.stake))
+    .map(({ id, machineId, at }) => ({ instanceId: id, machineId, nodes: nodeViews(at.nodes), stake: at.stake }));
+
+/** Returns how many more of these actions the provider takes in this minute. */
+async function roomOf(hub: Hub, provider: GroupProvider, { accountId, action }: Input): Promise<number> {
+  const memory = accountMemory(hub.groups, accountId);
+  memory.acted = memory.acted.filter(({ at }) => at > hub.now() - MINUTE_MS);
+  const most = (await provider.readQuotas()).perMinute[action];
+  if (most === null) return Infinity;
+  return Math.max(0, most - memory.acted.filter((one) => one.action === action).length);
+}
+
+async function actOnEach(
+  hub: Hub,
+  provider: GroupProvider,
+  { input, some }: { input: Input; some: readonly Chosen[] },
+) {
+  const faults: ActAnswer["faults"] = [];
+  let done = 0;
+  for (const { id } of some) {
+    try {
+      accountMemory(hub.groups, input.accountId).acted.push({ at: hub.now(), action: input.action });
+      await provider.act({ group: input.group, instanceId: id }, input.action);
+      done += 1;
+    } catch (error) {
+      faults.push({ instanceId: id, fault: toFault(error).toData() });
+      // The others would meet the same.
+      if (isFault(error) && error.code !== "GROUP_UNKNOWN" && error.code !== "GROUP_REFUSED") break;
+    }
+  }
+  return { done, faults };
+}
+
+/**
+ * Acts on instances of a group, or tells what that would do.
+ * @throws Fault NOT_FOUND, GROUP_UNKNOWN and others of the provider
+ */
+export async function actOnInstances(context: Context, input: Input): Promise<ActAnswer> {
+  const { hub, caller } = context;
+  const account = await findAccount(hub, input.accountId);
+  // One call at a time, so that two calls at once do not spend the same quota.
+  const answer = await hub.locks.run(`group actions ${account.id}`, () =>
+    withProvider(hub, account, async (provider): Promise<ActAnswer> => {
+      const chosen = await choose(provider, input.group, { hub, ids: input.instanceIds });
+      const losses = lossesOf(chosen);
+      const room = await roomOf(hub, provider, input);
+      const some = chosen.slice(0, room);
+      const mayLose = new Set(input.mayLose);
+      const isRefused = losses.some(({ instanceId, stake }) => hasUnsafe(stake) && !mayLose.has(instanceId));
+      const told = { found: chosen.length, losses, isRefused, done: 0, left: chosen.length - some.length, faults: [] };
+      if (input.dryRun || isRefused) return told;
+      const { done, faults } = await actOnEach(hub, provider, { input, some });
+      return { ...told, done, faults, left: chosen.length - done - faults.length };
+    }),
+  );
+  if (answer.done === 0) return answer;
+  forgetReading(hub, account.id);
+  const which = `${answer.done} ${answer.done === 1 ? "instance" : "instances"} of ${account.name}/${input.group}`;
+  const event = await hub.db.$transaction(async (tx) => {
+    const subject = `${which}: ${(input.instanceIds ?? ["all"]).join(", ").slice(0, 500)}`;
+    await audit({ db: tx, now: hub.now }, caller, { action: `${input.action} instances`, subject });
+    const by = caller.kind === "person" || caller.kind === "token" ? ` by ${caller.person.email}` : "";
+    const work = answer.losses.some(({ stake }) => hasUnsafe(stake)) ? ("risk" as const) : ("moving" as const);
+    return recordEvent(tx, {
+      at: hub.now(),
+      kind: "group-changed",
+      work,
+      text: `${VERBS[input.action]} ${which}${by}`,
+    });
+  });
+  emit(hub, event, ["groups"]);
+  return answer;
+}
+
+const VERBS = { reallocate: "Reallocated", recreate: "Recreated", restart: "Restarted" } as const;
