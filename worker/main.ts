@@ -195,7 +195,10 @@ const VERBS = {
   compare: async () => (await import("./commands/compare.ts")).compareStored,
   keygen: async () => (await import("./commands/keygen.ts")).makeKey,
   runs: async () => (await import("./commands/runs.ts")).showRuns,
-  jobs: async () => (await import("./commands/jobs/jobs.ts")).manageJobs,
+  jobs: async () => {
+    const { manageJobs } = await import("./commands/jobs/jobs.ts");
+    return (verb: Verb) => manageJobs(verb, process.env);
+  },
   pause: async () => (await import("./commands/steer-command.ts")).steerUploads("pause"),
   resume: async () => (await import("./commands/steer-command.ts")).steerUploads("resume"),
   retry: async () => (await import("./commands/steer-command.ts")).steerUploads("retry"),

@@ -1,7 +1,7 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useState } from "react";
 import type { AdoptionView } from "#protocol/checkpoint/adopted.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/queries/client.ts";
 import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
@@ -29,7 +29,7 @@ export function AdoptionActions({ view, adoption }: { view: CheckpointView; adop
       </Button>
       {asked === "release" && (
         <ConfirmDialog
-          title={`Release step ${formatCount(view.step)} of ${visibleText(view.run)}?`}
+          title={`Release ${stepWords(view.step)} of ${visibleText(view.run)}?`}
           words={{ button: "Release", busy: "Releasing", keep: "Keep it" }}
           run={() => hub.adoptions.release.mutate({ id: view.id })}
           onDone={() => say("safe", "It was released. Its objects are where they were.")}

@@ -1,4 +1,5 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQuery } from "@tanstack/react-query";
 import { ArrowDown, ArrowUp, X } from "lucide-react";
 import { formatCount } from "#protocol/base/units.ts";
@@ -146,7 +147,7 @@ function HomeWords({ home }: { home: HomeView }) {
       <span className="nums text-soft">
         {complete === 0
           ? "nothing complete yet"
-          : `${formatCount(complete)} complete, ${formatBytes(bytes)}${newestStep === null ? "" : ` · newest step ${formatCount(newestStep)}`}`}
+          : `${formatCount(complete)} complete, ${formatBytes(bytes)}${newestStep === null ? "" : ` · newest ${stepWords(newestStep)}`}`}
       </span>
       {away !== null && (
         <Tag tone="risk">

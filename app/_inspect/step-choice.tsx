@@ -1,4 +1,5 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQuery } from "@tanstack/react-query";
 import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
@@ -22,7 +23,7 @@ export function StepChoice({ label, chosen, onChoose }: StepChoiceProps) {
   const steps = useQuery({ ...stepsQuery(run ?? ""), enabled: run !== null });
   const listed = (steps.data?.rows ?? []).map(({ id, step, writerEpoch }) => ({
     value: id,
-    label: `step ${formatCount(step)}${writerEpoch === 0 ? ", adopted" : `, epoch ${writerEpoch}`}`,
+    label: `${stepWords(step)}${writerEpoch === 0 ? ", adopted" : `, epoch ${writerEpoch}`}`,
   }));
   const isListed = chosen === undefined || chosen.run !== run || listed.some(({ value }) => value === chosen.id);
   return (
@@ -43,9 +44,7 @@ export function StepChoice({ label, chosen, onChoose }: StepChoiceProps) {
         placeholder={steps.isFetching ? "Loading" : "Step"}
         disabled={run === null}
         choices={
-          isListed || chosen === undefined
-            ? listed
-            : [...listed, { value: chosen.id, label: `step ${formatCount(chosen.step)}` }]
+          isListed || chosen === undefined ? listed : [...listed, { value: chosen.id, label: stepWords(chosen.step) }]
         }
         onChange={(id) => {
           setOther(null);

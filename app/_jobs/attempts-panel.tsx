@@ -1,5 +1,6 @@
 "use client";
-import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import type { JobAttemptRow } from "#protocol/jobs/job-views.ts";
 import { ClockTime } from "../_hub/live/age.tsx";
 import { useHubNow } from "../_hub/live/live.tsx";
@@ -26,7 +27,7 @@ export function AttemptsPanel({ attempts }: { attempts: readonly JobAttemptRow[]
     <Panel
       title="Attempts"
       label="Attempts"
-      note={lastStep > 0 && <span className="nums">up to step {formatCount(lastStep)}</span>}
+      note={lastStep > 0 && <span className="nums">up to {stepWords(lastStep)}</span>}
       side={
         <span className="flex flex-wrap gap-2">
           <Tag tone="moving">trained</Tag>

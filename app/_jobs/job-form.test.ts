@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { jobSpec } from "#protocol/jobs/job-spec.ts";
+import { jobSpec, jobSubmission, specOf } from "#protocol/jobs/job-spec.ts";
 import { asCurl, asFile, EMPTY_FIELDS, fieldsLike, readFields } from "./job-form.ts";
 
 const fields = {
@@ -12,7 +12,7 @@ const fields = {
 
 test("describe a job that the hub takes, and that fills the form again", () => {
   const read = readFields(fields);
-  const job = jobSpec.parse("job" in read ? read.job : null);
+  const job = specOf(jobSubmission.parse("job" in read ? read.job : null));
   expect(job).toMatchObject({
     queue: "default",
     command: "python",
@@ -23,7 +23,7 @@ test("describe a job that the hub takes, and that fills the form again", () => {
     priority: 0,
   });
   const again = readFields(fieldsLike(job));
-  expect(jobSpec.parse("job" in again ? again.job : null)).toEqual(job);
+  expect(specOf(jobSubmission.parse("job" in again ? again.job : null))).toEqual(job);
 });
 
 test.each([
@@ -33,6 +33,11 @@ test.each([
   [{ mostFailures: "0" }, "mostFailures"],
   [{ gpuGb: "much" }, "gpuGb"],
   [{ environment: "no value" }, "environment"],
+  [{ after: "train" }, "after"],
+  [{ matrix: "lr" }, "matrix"],
+  [{ secrets: "HF_TOKEN" }, "secrets"],
+  [{ secrets: "HF_TOKEN=" }, "secrets"],
+  [{ secrets: "A=once more" }, "secrets"],
 ])("of %j say what is wrong at the field", (change, field) => {
   const read = readFields({ ...fields, ...change });
   expect("errors" in read ? Object.keys(read.errors) : []).toEqual([field]);
@@ -45,4 +50,23 @@ test("are the same job as a file, and in a call that a shell reads", () => {
   const call = asCurl(read.job, "https://hub.example.com");
   const body = /-d '(.*)' https:\/\/hub\.example\.com\/api\/trpc\/jobs\.submit$/.exec(call)?.[1] ?? "";
   expect(JSON.parse(body.replaceAll(String.raw`'\''`, "'"))).toEqual({ jobs: [read.job] });
+});
+
+test("keep the values of secrets out of everything that is shown, and out of the next form", () => {
+  const read = readFields({ ...fields, secrets: "HF_TOKEN=hf_planted\nWANDB_API_KEY=a=planted" });
+  if (!("job" in read)) throw new Error("it is a job");
+  const submission = jobSubmission.parse(read.job);
+  expect(submission.secrets).toEqual({ HF_TOKEN: "hf_planted", WANDB_API_KEY: "a=planted" });
+  const file = asFile(read.job);
+  expect(jobSpec.parse(JSON.parse(file)).secrets).toEqual(["HF_TOKEN", "WANDB_API_KEY"]);
+  const shown = [file, asCurl(read.job, "https://hub.example.com"), JSON.stringify(fieldsLike(specOf(submission)))];
+  expect(shown.join("")).not.toContain("planted");
+  expect(fieldsLike(specOf(submission)).secrets).toBe("HF_TOKEN=\nWANDB_API_KEY=");
+});
+
+test("have a matrix with lists and ranges, which the hub takes", () => {
+  const read = readFields({ ...fields, matrix: "lr=1e-4, 3e-4\nseed=1..3" });
+  const job = jobSubmission.parse("job" in read ? read.job : null);
+  expect(job.matrix).toEqual({ lr: ["1e-4", "3e-4"], seed: { from: 1, to: 3 } });
+  expect(fieldsLike(specOf(job)).matrix).toBe("");
 });

@@ -1,4 +1,5 @@
 import type { JobDraft, JobSpec } from "#protocol/jobs/job-spec.ts";
+import { id as jobId } from "#protocol/base/names.ts";
 import { readCommand, writeCommand } from "./command-text.ts";
 
 /** Fields of the form that submits a job, and the job that they describe. */
@@ -14,6 +15,11 @@ export interface JobFields {
   gpuGb: string;
   /** One `NAME=value` a line. */
   environment: string;
+  secrets: string;
+  /** One `NAME=a, b` or `NAME=1..9` a line. */
+  matrix: string;
+  /** Ids of jobs, divided by spaces. */
+  after: string;
 }
 
 export const EMPTY_FIELDS: JobFields = {
@@ -27,13 +33,16 @@ export const EMPTY_FIELDS: JobFields = {
   mostFailures: "3",
   gpuGb: "",
   environment: "",
+  secrets: "",
+  matrix: "",
+  after: "",
 };
 
 const GB = 1_000_000_000;
 
 /**
- * Returns the fields of a job like an earlier one. Its run is left out: two jobs of one run follow each other. Values of the
- * environment are empty where the person may not read them.
+ * Returns the fields of a job like an earlier one. Its run is left out, because two jobs of one run follow each other, and so are the jobs that it followed. Values of the
+ * environment are empty where the person may not read them, those of secrets always.
  */
 export function fieldsLike(spec: JobSpec): JobFields {
   const { command, policy, needs, environment } = spec;
@@ -50,6 +59,9 @@ export function fieldsLike(spec: JobSpec): JobFields {
     environment: Object.entries(environment)
       .map(([name, value]) => `${name}=${value}`)
       .join("\n"),
+    secrets: spec.secrets.map((name) => `${name}=`).join("\n"),
+    matrix: "",
+    after: "",
   };
 }
 
@@ -61,11 +73,40 @@ const linesOf = (text: string): string[] =>
 
 type Errors = Partial<Record<keyof JobFields, string>>;
 
+/** Returns names and values of lines `NAME=value`; null when a line is something else. */
+function readPairs(text: string): [name: string, value: string][] | null {
+  const pairs = linesOf(text).map((line) => /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(line));
+  return pairs.includes(null) ? null : pairs.map((found) => [found?.[1] ?? "", found?.[2] ?? ""]);
+}
+
+function secretsError(secrets: readonly [string, string][] | null, environment: readonly [string, string][] | null) {
+  if (secrets === null) return { secrets: "One NAME=value on each line." };
+  const empty = secrets.find(([, value]) => value === "");
+  if (empty !== undefined) return { secrets: `Fill in ${empty[0]}: the hub does not show the values of earlier jobs.` };
+  const twice = secrets.find(([name]) => environment?.some(([other]) => other === name) === true);
+  return twice === undefined ? {} : { secrets: `${twice[0]} is in the environment too: name it once.` };
+}
+
+/** Returns the values of each parameter: a list, or a range of whole numbers. */
+function matrixOf(rows: readonly [name: string, text: string][]): NonNullable<JobDraft["matrix"]> {
+  return Object.fromEntries(
+    rows.map(([name, text]) => {
+      const [, from, to] = /^(-?\d+)\.\.(-?\d+)$/.exec(text) ?? [];
+      const isRange = from !== undefined && to !== undefined;
+      return [name, isRange ? { from: Number(from), to: Number(to) } : text.split(",").map((value) => value.trim())];
+    }),
+  );
+}
+
 /** Returns the job, or why the fields describe none, by field. */
 export function readFields(fields: JobFields): { job: JobDraft } | { errors: Errors } {
   const words = readCommand(fields.command);
   const [command = "", ...given] = words ?? [];
-  const variables = linesOf(fields.environment).map((line) => /^([A-Za-z_][A-Za-z0-9_]*)=(.*)$/s.exec(line));
+  const variables = readPairs(fields.environment);
+  const secrets = readPairs(fields.secrets);
+  const rows = readPairs(fields.matrix);
+  const after = fields.after.split(/\s+/).filter((word) => word !== "");
+  const wrong = after.find((word) => !jobId.safeParse(word).success);
   const [priority, mostFailures, gpuGb] = [fields.priority, fields.mostFailures, fields.gpuGb].map(Number);
   const errors: Errors = {
     ...(words === null && { command: "A quotation mark is not closed." }),
@@ -73,10 +114,16 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
     ...(!isWhole(priority, { from: -100, to: 100 }) && { priority: "A whole number from -100 to 100." }),
     ...(!isWhole(mostFailures, { from: 1, to: 100 }) && { mostFailures: "A whole number from 1 to 100." }),
     ...(fields.gpuGb.trim() !== "" && !(Number(gpuGb) > 0) && { gpuGb: "A number of gigabytes, for example 24." }),
-    ...(variables.includes(null) && { environment: "One NAME=value on each line." }),
+    ...(variables === null && { environment: "One NAME=value on each line." }),
+    ...((rows === null || rows.some(([, values]) => values === "")) && {
+      matrix: "One NAME=a, b or NAME=1..9 on each line.",
+    }),
+    ...(wrong !== undefined && { after: `${wrong} is not the id of a job.` }),
+    ...secretsError(secrets, variables),
   };
   if (Object.keys(errors).length > 0) return { errors };
-  const environment = Object.fromEntries(variables.flatMap((found) => (found === null ? [] : [[found[1], found[2]]])));
+  const environment = Object.fromEntries(variables ?? []);
+  const sealed = Object.fromEntries(secrets ?? []);
   return {
     job: {
       queue: fields.queue.trim(),
@@ -85,6 +132,9 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
       command,
       arguments: given,
       ...(Object.keys(environment).length > 0 && { environment }),
+      ...(rows !== null && rows.length > 0 && { matrix: matrixOf(rows) }),
+      ...(after.length > 0 && { after }),
+      ...(Object.keys(sealed).length > 0 && { secrets: sealed }),
       ...(fields.workingFolder.trim() !== "" && { workingFolder: fields.workingFolder.trim() }),
       watch: fields.watch.trim() === "" ? [] : [fields.watch.trim()],
       ...(priority !== 0 && { priority }),
@@ -97,12 +147,18 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
 const isWhole = (value: number | undefined, { from, to }: { from: number; to: number }): boolean =>
   Number.isInteger(value) && Number(value) >= from && Number(value) <= to;
 
-/** Returns the job as a file for `tidemark jobs submit`. JSON is YAML too. */
-export const asFile = (job: JobDraft): string => JSON.stringify(job, null, 2);
+/**
+ * Returns the job as a file for `tidemark jobs submit`. JSON is YAML too. It has only the names of secrets: the command takes their
+ * values from its environment.
+ */
+export const asFile = ({ secrets, ...job }: JobDraft): string =>
+  JSON.stringify({ ...job, ...(secrets !== undefined && { secrets: Object.keys(secrets) }) }, null, 2);
 
-/** Returns the submission as a call with curl; the token is read from a variable. */
-export function asCurl(job: JobDraft, origin: string): string {
-  const body = JSON.stringify({ jobs: [job] }).replaceAll("'", String.raw`'\''`);
+/** Returns the submission as a call with curl; the token is read from a variable, and values of secrets are left out. */
+export function asCurl({ secrets, ...job }: JobDraft, origin: string): string {
+  const blank = Object.fromEntries(Object.keys(secrets ?? {}).map((name) => [name, `value of ${name}`]));
+  const shown = { ...job, ...(secrets !== undefined && { secrets: blank }) };
+  const body = JSON.stringify({ jobs: [shown] }).replaceAll("'", String.raw`'\''`);
   return [
     `curl -H "authorization: Bearer $TIDEMARK_API_TOKEN" -H 'content-type: application/json' \\`,
     `  -d '${body}' ${origin}/api/trpc/jobs.submit`,

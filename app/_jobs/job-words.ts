@@ -1,6 +1,6 @@
+import { shownStep } from "#protocol/checkpoint/step-words.ts";
 import type { AttemptOutcome, JobState } from "#protocol/jobs/job-states.ts";
 import type { JobAttemptRow, JobFilter, JobRow } from "#protocol/jobs/job-views.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
@@ -75,8 +75,8 @@ export function endWords({ exitCode, signal }: Pick<JobAttemptRow, "exitCode" | 
 
 /** Returns the steps of an attempt: `0 to 400, safe up to 380`. */
 export function stepsWords({ fromStep, toStep, safeStep }: JobAttemptRow): string {
-  const from = fromStep === null ? "the beginning" : formatCount(fromStep);
+  const from = fromStep === null ? "the beginning" : shownStep(fromStep);
   if (toStep === null && safeStep === null) return fromStep === null ? "–" : `from ${from}`;
-  const to = toStep === null ? "" : ` to ${formatCount(toStep)}`;
-  return `from ${from}${to}${safeStep === null ? "" : `, safe up to ${formatCount(safeStep)}`}`;
+  const to = toStep === null ? "" : ` to ${shownStep(toStep)}`;
+  return `from ${from}${to}${safeStep === null ? "" : `, safe up to ${shownStep(safeStep)}`}`;
 }

@@ -53,12 +53,14 @@ function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void 
       actions={[submit]}
       onSubmit={() => {
         if (!("job" in read)) return;
-        submit.run(read.job, ({ jobs: [made] }) => {
+        submit.run(read.job, ({ jobs: [made, ...others] }) => {
           void client.invalidateQueries({ queryKey: ["jobs"] });
           if (made === undefined) return;
-          say("safe", `Job ${made.number} waits in ${made.queue}.`);
+          const isOne = others.length === 0;
+          say("safe", `${isOne ? `Job ${made.number} waits` : `${others.length + 1} jobs wait`} in ${made.queue}.`);
           onClose();
-          router.push(`/jobs/${encodeURIComponent(made.id)}`);
+          const one = `/jobs/${encodeURIComponent(made.id)}`;
+          router.push(isOne ? one : `/jobs?queue=${encodeURIComponent(made.queue)}`);
         });
       }}
     >
@@ -97,61 +99,94 @@ function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void 
         maxLength={64}
         onChange={(queue) => set({ queue })}
       />
-      <details className="py-1.5">
-        <summary className="w-fit text-soft">Run, working folder, environment, policy and needs</summary>
-        <TextField
-          label="Run"
-          hint="The job goes on from the newest safe checkpoint of this run. Empty: a run of its own."
-          path="run"
-          value={fields.run}
-          maxLength={128}
-          onChange={(run) => set({ run })}
-        />
-        <TextField
-          label="Working folder"
-          hint="Empty: the folder in which the worker was started."
-          path="workingFolder"
-          kind="code"
-          value={fields.workingFolder}
-          onChange={(workingFolder) => set({ workingFolder })}
-        />
-        <LinesField
-          label="Environment"
-          hint="One NAME=value a line. Operators and the nodes that take the job can read it: put no secrets here."
-          path="environment"
-          value={fields.environment}
-          placeholder="WANDB_MODE=offline"
-          onChange={(environment) => set({ environment })}
-        />
-        <TextField
-          label="Priority"
-          hint="From -100 to 100. Higher goes first."
-          path="priority"
-          inputMode="numeric"
-          value={fields.priority}
-          onChange={(priority) => set({ priority })}
-        />
-        <TextField
-          label="Failures"
-          hint="The job fails after so many. Interruptions do not count."
-          path="mostFailures"
-          inputMode="numeric"
-          value={fields.mostFailures}
-          onChange={(mostFailures) => set({ mostFailures })}
-        />
-        <TextField
-          label="GPU memory"
-          hint="Least memory of one GPU, in GB. Empty: any node."
-          path="gpuGb"
-          inputMode="decimal"
-          value={fields.gpuGb}
-          onChange={(gpuGb) => set({ gpuGb })}
-        />
-      </details>
+      <MoreFields fields={fields} set={set} />
       {"job" in read && <OtherWays job={read.job} />}
       <FormFault />
       <FormEnd word="Submit" busyWord="Submitting" busy={submit.busy} onCancel={onClose} />
     </Form>
+  );
+}
+
+/** Fields that most jobs leave as they are. */
+function MoreFields({ fields, set }: { fields: JobFields; set: (some: Partial<JobFields>) => void }) {
+  return (
+    <details className="py-1.5">
+      <summary className="w-fit text-soft">
+        Run, working folder, environment, secrets, matrix, order, policy and needs
+      </summary>
+      <TextField
+        label="Run"
+        hint="The job goes on from the newest safe checkpoint of this run. Empty: a run of its own."
+        path="run"
+        value={fields.run}
+        maxLength={128}
+        onChange={(run) => set({ run })}
+      />
+      <TextField
+        label="Working folder"
+        hint="Empty: the folder in which the worker was started."
+        path="workingFolder"
+        kind="code"
+        value={fields.workingFolder}
+        onChange={(workingFolder) => set({ workingFolder })}
+      />
+      <LinesField
+        label="Environment"
+        hint="One NAME=value a line. Operators and the nodes that take the job can read it."
+        path="environment"
+        value={fields.environment}
+        placeholder="WANDB_MODE=offline"
+        onChange={(environment) => set({ environment })}
+      />
+      <LinesField
+        label="Secrets"
+        hint="One NAME=value a line. The hub seals the values, and only the node that takes the job gets them. Nodes may be machines of strangers, who can read what runs there: use keys that open one thing and can be revoked."
+        path="secrets"
+        value={fields.secrets}
+        placeholder="HF_TOKEN=hf_…"
+        onChange={(secrets) => set({ secrets })}
+      />
+      <LinesField
+        label="Matrix"
+        hint="One NAME=a, b or NAME=1..9 a line. A job for each combination, 1,000 at most; {{NAME}} in the command stands for the value."
+        path="matrix"
+        value={fields.matrix}
+        placeholder="lr=1e-4, 3e-4"
+        onChange={(matrix) => set({ matrix })}
+      />
+      <TextField
+        label="After"
+        hint="Ids of jobs that have to be done first. When one of them fails or is canceled, this job fails too."
+        path="after"
+        kind="code"
+        value={fields.after}
+        onChange={(after) => set({ after })}
+      />
+      <TextField
+        label="Priority"
+        hint="From -100 to 100. Higher goes first."
+        path="priority"
+        inputMode="numeric"
+        value={fields.priority}
+        onChange={(priority) => set({ priority })}
+      />
+      <TextField
+        label="Failures"
+        hint="The job fails after so many. Interruptions do not count."
+        path="mostFailures"
+        inputMode="numeric"
+        value={fields.mostFailures}
+        onChange={(mostFailures) => set({ mostFailures })}
+      />
+      <TextField
+        label="GPU memory"
+        hint="Least memory of one GPU, in GB. Empty: any node."
+        path="gpuGb"
+        inputMode="decimal"
+        value={fields.gpuGb}
+        onChange={(gpuGb) => set({ gpuGb })}
+      />
+    </details>
   );
 }
 

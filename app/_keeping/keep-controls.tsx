@@ -1,9 +1,9 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { Pin, Trash2, X } from "lucide-react";
 import { useState } from "react";
 import { MOST_NOTE_LETTERS, TAG, TAG_WORDS } from "#protocol/retention/keep-limits.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { hub } from "../_hub/queries/client.ts";
 import { FaultNote } from "../_hub/faults/fault-note.tsx";
@@ -40,7 +40,7 @@ export function KeepControls({ row, onGone }: KeepControlsProps) {
       .mutate({ id: row.id })
       .then(askAgain, (error: unknown) => say("lost", wordsOf(faultOf(error)).says));
   };
-  const step = `step ${formatCount(row.step)}`;
+  const step = stepWords(row.step);
   return (
     <div className="flex flex-col">
       <div className="flex flex-wrap items-center gap-2 py-1.5">

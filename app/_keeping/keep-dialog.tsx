@@ -1,5 +1,5 @@
 "use client";
-import { formatCount } from "#protocol/base/units.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
@@ -11,7 +11,7 @@ export function KeepDialog({ row, onClose }: { row: CheckpointRow; onClose: () =
     <Dialog
       open
       onClose={onClose}
-      title={`Keep ${visibleText(row.run)} step ${formatCount(row.step)}`}
+      title={`Keep ${visibleText(row.run)} ${stepWords(row.step)}`}
       intro="Pinned and tagged checkpoints never go, whatever the policy says."
     >
       <KeepControls row={row} onGone={onClose} />

@@ -1,4 +1,5 @@
 "use client";
+import { shownStep } from "#protocol/checkpoint/step-words.ts";
 import { reasonWords } from "#protocol/retention/decide-keeping.ts";
 import type { PreviewRow, RunPreview } from "#protocol/retention/keeping.ts";
 import { formatCount } from "#protocol/base/units.ts";
@@ -37,7 +38,7 @@ export function PreviewTable({ preview }: { preview: RunPreview }) {
         {rows.slice(0, MOST_SHOWN).map((row) => (
           <Row key={row.id}>
             <Cell className="nums whitespace-nowrap">
-              {formatCount(row.step)} <span className="text-12 text-faint max-sm:hidden">epoch {row.writerEpoch}</span>
+              {shownStep(row.step)} <span className="text-12 text-faint max-sm:hidden">epoch {row.writerEpoch}</span>
             </Cell>
             <Cell>
               <Tag tone={row.fate === "goes" ? "risk" : "safe"}>{row.fate === "goes" ? "Trash" : "Keep"}</Tag>

@@ -1,7 +1,7 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { Pin, StickyNote, Tags } from "lucide-react";
 import { useState, type KeyboardEvent } from "react";
-import { formatCount } from "#protocol/base/units.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { useWhyNot } from "../_hub/session/person.tsx";
 import { IconButton } from "../_ui/controls/button.tsx";
@@ -67,7 +67,7 @@ export function RowKeeping({ row }: { row: CheckpointRow }) {
   const { isPinned } = useKeeping(row);
   const [open, setOpen] = useState(false);
   if (row.state !== "complete") return null;
-  const step = `step ${formatCount(row.step)}`;
+  const step = stepWords(row.step);
   return (
     <>
       <IconButton

@@ -1,9 +1,10 @@
 "use client";
+import { stepTitle, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { Undo2 } from "lucide-react";
 import { Link } from "../_ui/navigation/link.tsx";
 import type { TrashRow } from "#protocol/retention/keeping.ts";
-import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { Age } from "../_hub/live/age.tsx";
 import { hub } from "../_hub/queries/client.ts";
 import { FaultNote } from "../_hub/faults/fault-note.tsx";
@@ -28,7 +29,7 @@ export function TrashLine({ row }: { row: TrashRow }) {
   const now = useHubNow(10_000);
   const whyNot = useWhyNot("operator");
   const back = useAction(() => hub.checkpoints.bringBack.mutate({ id: row.checkpointId }));
-  const step = `step ${formatCount(row.step)}`;
+  const step = stepWords(row.step);
   return (
     <li className="flex flex-wrap items-center gap-x-3 gap-y-1 px-4 py-2">
       <div className="nums min-w-0 flex-1 basis-48">
@@ -51,7 +52,7 @@ export function TrashLine({ row }: { row: TrashRow }) {
           back.run(undefined, () => {
             void client.invalidateQueries({ queryKey: ["runs"] });
             void client.invalidateQueries({ queryKey: ["checkpoints"] });
-            say("safe", `Step ${formatCount(row.step)} is back.`);
+            say("safe", `${stepTitle(row.step)} is back.`);
           })
         }
       >

@@ -1,4 +1,5 @@
 "use client";
+import { shownStep, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/navigation/link.tsx";
 import { branchWords } from "#protocol/history/passed-over.ts";
@@ -88,17 +89,17 @@ function LineageNote({ view }: { view: LineageView }) {
   );
 }
 
-const stepWords = ({ firstStep, lastStep }: LineageEpoch): string =>
+const stepsOf = ({ firstStep, lastStep }: LineageEpoch): string =>
   firstStep === null || lastStep === null
     ? "none"
     : firstStep === lastStep
-      ? formatCount(firstStep)
-      : `${formatCount(firstStep)} to ${formatCount(lastStep)}`;
+      ? shownStep(firstStep)
+      : `${shownStep(firstStep)} to ${shownStep(lastStep)}`;
 
 const parentWords = ({ parent }: LineageEpoch): string =>
   parent === null
     ? "fresh"
-    : `step ${formatCount(parent.step)} of ${parent.epoch === 0 ? "what was adopted" : `epoch ${parent.epoch}`}`;
+    : `${stepWords(parent.step)} of ${parent.epoch === 0 ? "what was adopted" : `epoch ${parent.epoch}`}`;
 
 const lostWords = ({ lost }: LineageEpoch): string | null =>
   lost === null ? null : `${formatCount(lost.steps)} steps, ${formatDuration(lost.ms)}`;
@@ -166,7 +167,7 @@ function LineageGraph({ epochs }: { epochs: readonly LineageEpoch[] }) {
                   : epoch.parent === null
                     ? "started fresh · "
                     : `from ${parentWords(epoch)} · `)}
-              {epoch.complete === 0 ? "nothing complete" : `steps ${stepWords(epoch)}`}
+              {epoch.complete === 0 ? "nothing complete" : `steps ${stepsOf(epoch)}`}
               {epoch.complete > 0 && ` · ${formatCount(epoch.complete)} complete, ${formatBytes(epoch.sizeBytes)}`}
               {epoch.unfinished > 0 && ` · ${formatCount(epoch.unfinished)} captured and lost`}
               {epoch.lost !== null && ` · ${lostWords(epoch)} done again`}
@@ -199,7 +200,7 @@ function LineageTable({ epochs }: { epochs: readonly LineageEpoch[] }) {
           <Cell from="sm" className="nums text-soft">
             {epoch.epoch === 0 ? "–" : parentWords(epoch)}
           </Cell>
-          <Cell align="right">{stepWords(epoch)}</Cell>
+          <Cell align="right">{stepsOf(epoch)}</Cell>
           <CountCell from="md" count={epoch.complete} />
           <Cell from="md" align="right">
             {formatBytes(epoch.sizeBytes)}
@@ -228,7 +229,7 @@ function Refusals({ refusals }: { refusals: LineageView["refusals"] }) {
         {names.length > 3 && " and others"} {refusals.total === 1 ? "was" : "were"} refused: another node had taken over
         {newest !== undefined && (
           <>
-            . The last was step {formatCount(newest.step)}, <Age at={newest.at} />
+            . The last was {stepWords(newest.step)}, <Age at={newest.at} />
           </>
         )}
         .

@@ -1,4 +1,5 @@
 "use client";
+import { shownStep, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../_ui/navigation/link.tsx";
 import { useState } from "react";
@@ -107,7 +108,7 @@ export function LossLedger({ run }: { run: string | null }) {
 }
 
 function LossLine({ loss, show }: { loss: LossRow; show: "run" | "all of one run" }) {
-  const from = loss.fromStep === null ? "its beginning" : `step ${formatCount(loss.fromStep)}`;
+  const from = loss.fromStep === null ? "its beginning" : stepWords(loss.fromStep);
   return (
     <Row>
       <Cell className="whitespace-nowrap text-soft">
@@ -130,7 +131,7 @@ function LossLine({ loss, show }: { loss: LossRow; show: "run" | "all of one run
       <Cell align="right">
         {loss.isEstimated && loss.lostSteps === 0 ? "unknown" : formatCount(loss.lostSteps)}
         <div className="text-11 text-faint">
-          {loss.isEstimated ? "about, " : ""}to {formatCount(loss.lastStep)}
+          {loss.isEstimated ? "about, " : ""}to {shownStep(loss.lastStep)}
         </div>
       </Cell>
       <Cell align="right" className="max-sm:pr-4">

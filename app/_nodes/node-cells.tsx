@@ -1,6 +1,7 @@
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { ReactNode } from "react";
 import { isHeard } from "#protocol/fleet/node-status.ts";
-import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
 import { useTimeWords } from "../_hub/live/live.tsx";
 import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";
@@ -33,7 +34,7 @@ function RunWords({ runs }: Pick<NodeRow, "runs">) {
   const run = runs[0];
   if (run === undefined) return <span className="text-faint">no run yet</span>;
   const others = runs.length > 1 ? `and ${runs.length - 1} more` : null;
-  const step = run.localStep === null ? "no checkpoint yet" : `step ${formatCount(run.localStep)}`;
+  const step = run.localStep === null ? "no checkpoint yet" : stepWords(run.localStep);
   return <TwoLines first={visibleText(run.run)} second={others ?? step} />;
 }
 

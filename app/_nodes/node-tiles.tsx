@@ -1,8 +1,8 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { Link } from "../_ui/navigation/link.tsx";
 import { memo, useRef } from "react";
 import { isHeard } from "#protocol/fleet/node-status.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import { useRate } from "../_hub/preferences/choices.ts";
 import { useHubNow, useNode } from "../_hub/live/live.tsx";
 import { backlogAge, nodeStateWords, tideOf, tideWords } from "../_hub/risk-words.ts";
@@ -103,7 +103,7 @@ const NodeTile = memo(function NodeTile({ id, chosen, onChoose }: NodeTileProps)
       <div className="nums flex items-center gap-2 text-12 text-soft">
         <span className="min-w-0 flex-1 truncate">
           <span className="normal-nums">{run === undefined ? "no run yet" : visibleText(run.run)}</span>
-          {run !== undefined && run.localStep !== null && ` step ${formatCount(run.localStep)}`}
+          {run !== undefined && run.localStep !== null && ` ${stepWords(run.localStep)}`}
         </span>
         <Sparkline values={node.upHistory} label={`upload rate of ${node.name}, last five minutes`} />
       </div>

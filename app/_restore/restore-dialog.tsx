@@ -1,4 +1,5 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useEffect, useRef, useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
@@ -138,7 +139,7 @@ function titleOf(plan: RestorePlan | undefined): string {
   const { role, run, step } = plan.checkpoint;
   return role === "final-model"
     ? `Restore the final model of ${visibleText(run)}`
-    : `Restore ${visibleText(run)} step ${formatCount(step)}`;
+    : `Restore ${visibleText(run)} ${stepWords(step)}`;
 }
 
 function whereWords(nodes: readonly RestoreCandidate[]): string {

@@ -1,5 +1,5 @@
 "use client";
-import { formatCount } from "#protocol/base/units.ts";
+import { shownStep, stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { RestorePlan } from "#protocol/wire/views.ts";
 import { TextField } from "../_forms/text-field.tsx";
 import { wordsOf } from "../_hub/faults/fault-of.ts";
@@ -47,7 +47,7 @@ export function RestoreForm({
   return (
     <>
       <FormLine label="Step">
-        <b className="nums font-mid">{formatCount(checkpoint.step)}</b>
+        <b className="nums font-mid">{shownStep(checkpoint.step, stepSourceOf(checkpoint.place))}</b>
         {checkpoint.damage === null ? <Tag tone="safe">complete</Tag> : <Tag tone="lost">damaged</Tag>}
         <VerifiedNote row={checkpoint} />
         <span className="ml-auto truncate text-faint">
@@ -103,7 +103,7 @@ export function RestoreForm({
             action={
               plan.instead !== null && (
                 <Button size="small" onClick={() => onInstead(plan.instead?.checkpointId ?? "")}>
-                  Take step {formatCount(plan.instead.step)}
+                  Take {stepWords(plan.instead.step)}
                 </Button>
               )
             }

@@ -1,6 +1,6 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQuery } from "@tanstack/react-query";
-import { formatCount } from "#protocol/base/units.ts";
 import { Field } from "../_forms/field.tsx";
 import { FaultNote } from "../_hub/faults/fault-note.tsx";
 import { faultOf } from "../_hub/faults/fault-of.ts";
@@ -32,7 +32,7 @@ export function RunChoice({ value, onChange }: { value: string | null; onChange:
           choices={complete.map((run) => ({
             value: run.newestCheckpointId ?? "",
             label: visibleText(run.name),
-            note: `step ${formatCount(run.newestStep ?? 0)}, newest complete`,
+            note: `${stepWords(run.newestStep ?? 0)}, newest complete`,
           }))}
         />
       )}

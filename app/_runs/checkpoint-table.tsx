@@ -1,8 +1,8 @@
 "use client";
 import { useRef } from "react";
 import { nameOfPlace } from "#protocol/checkpoint/place.ts";
-import { stepWords, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
-import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { shownStep, stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import type { EpochView } from "#protocol/checkpoint/lineage.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { useHubNow, useNode } from "../_hub/live/live.tsx";
@@ -74,7 +74,9 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
     <Row className={row.isNewest ? "bg-safe-bg/60" : undefined}>
       <Cell className="nums whitespace-nowrap">
         <RowLink href={`/checkpoints/${encodeURIComponent(row.id)}`} onKeyDown={pinKey}>
-          {stepSourceOf(row.place) === "time" ? clockTime(row.step * 1000) : formatCount(row.step)}
+          {stepSourceOf(row.place) === "time"
+            ? clockTime(row.step * 1000)
+            : shownStep(row.step, stepSourceOf(row.place))}
         </RowLink>
         {stepSourceOf(row.place) === "time" && <span className="ml-2 text-12 text-faint">by time</span>}
         {note !== null && <span className="ml-2 text-12 text-faint max-sm:hidden">{note}</span>}

@@ -1,3 +1,4 @@
+import { shownStep, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { stepsOf, type RunTimeline, type TimelineLane } from "#protocol/checkpoint/run-timeline.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
@@ -94,7 +95,7 @@ export function historyLanes({ timeline, width, most }: Input): RunHistory {
               words: lostWords ?? "written again by the next epoch",
             },
       summary: [
-        `${words}: steps ${formatCount(steps[0] ?? 0)} to ${formatCount(end)}`,
+        `${words}: steps ${shownStep(steps[0] ?? 0)} to ${shownStep(end)}`,
         ...WORST.flatMap((tone, at) => (counts[at] === 0 ? [] : [`${formatCount(counts[at] ?? 0)} ${WORDS[tone]}`])),
         ...(gaps.length === 0 ? [] : [`${gaps.length} ${gaps.length === 1 ? "gap" : "gaps"}`]),
         ...(lostWords === null ? [] : [lostWords]),
@@ -144,7 +145,7 @@ function gapsOf(lane: TimelineLane, steps: readonly number[], x: (step: number) 
       {
         x: x(before) + COLUMN,
         width: Math.max(0, x(step) - x(before) - COLUMN),
-        words: `nothing between step ${formatCount(before)} and ${formatCount(step)}`,
+        words: `nothing between ${stepWords(before)} and ${shownStep(step)}`,
       },
     ];
   });

@@ -1,4 +1,5 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useGo } from "../_ui/navigation/going.tsx";
 import { useRef } from "react";
 import { formatCount } from "#protocol/base/units.ts";
@@ -53,7 +54,7 @@ export function StepTimeline({ epochs, checkpoints, writer }: StepTimelineProps)
                 <a
                   key={mark.id}
                   href={`/checkpoints/${encodeURIComponent(mark.id)}`}
-                  aria-label={`step ${formatCount(mark.step)}, ${mark.word}`}
+                  aria-label={`${stepWords(mark.step)}, ${mark.word}`}
                   className="outline-offset-2"
                   onClick={(event) => {
                     if (event.metaKey || event.ctrlKey || event.shiftKey) return;
@@ -61,7 +62,7 @@ export function StepTimeline({ epochs, checkpoints, writer }: StepTimelineProps)
                     go?.(`/checkpoints/${encodeURIComponent(mark.id)}`);
                   }}
                 >
-                  <title>{`step ${formatCount(mark.step)}, ${mark.word}`}</title>
+                  <title>{`${stepWords(mark.step)}, ${mark.word}`}</title>
                   <g transform={`translate(${x(mark.step).toFixed(1)},${y(index) - 5})`}>
                     <rect x="-3" y="-5" width="16" height="20" fill="transparent" />
                     <MarkShape tone={mark.tone} />
@@ -112,7 +113,7 @@ function LaneLabel({ lane, x, y, width }: { lane: StepLane; x: (step: number) =>
   const end = left > width * 0.6;
   const words = [
     ...(lane.epoch === 0 ? ["adopted"] : [`epoch ${lane.epoch}`, visibleText(lane.nodeName)]),
-    ...(lane.from === null ? [] : [`from step ${formatCount(lane.from.step)}`]),
+    ...(lane.from === null ? [] : [`from ${stepWords(lane.from.step)}`]),
   ];
   return (
     <text x={end ? width - 4 : left} y={y - 12} textAnchor={end ? "end" : "start"} className="fill-faint">

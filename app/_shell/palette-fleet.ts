@@ -1,4 +1,4 @@
-import { formatCount } from "#protocol/base/units.ts";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { FoundCheckpoint } from "#protocol/wire/checkpoint-pages.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import type { NodeRow, RunRow } from "#protocol/wire/views.ts";
@@ -97,15 +97,15 @@ export const stepEntries = (found: readonly FoundCheckpoint[], scope: PaletteSco
     {
       id: `step ${id} ${tag ?? ""}`,
       kind: tag === null ? "step" : "tag",
-      text: tag ?? `${run}, step ${formatCount(step)}`,
+      text: tag ?? `${run}, ${stepWords(step)}`,
       also: tag === null ? String(step) : undefined,
-      note: tag === null ? (state === "complete" ? undefined : state) : `${run}, step ${formatCount(step)}`,
+      note: tag === null ? (state === "complete" ? undefined : state) : `${run}, ${stepWords(step)}`,
       choose: scope.go(`/checkpoints/${encodeURIComponent(id)}`),
     },
     ...(scope.mayAct && tag === null && state === "complete"
       ? [
           {
-            ...act(`restore step ${id}`, `Restore step ${formatCount(step)} of ${run}`, () =>
+            ...act(`restore step ${id}`, `Restore ${stepWords(step)} of ${run}`, () =>
               scope.restore({ checkpointId: id, nodeId: null }),
             ),
             also: String(step),

@@ -20,14 +20,14 @@ test("a restored checkpoint that a program passed over is told on the pages of r
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/runs/llama`);
   const words =
-    /The program on gpu-2 was given step 200 and began at the beginning: it looks for its checkpoint somewhere else than .*ckpt_200\.pt\./;
+    /The program on gpu-2 was given step 200 and began at the beginning: it wrote ckpt_50\.pt beside .*ckpt_200\.pt, with a name of the same form, so it most likely loads no checkpoint\./;
   await expect(page.getByText(words)).toBeVisible();
   await expect(
     page.getByText("Retention removes nothing of epoch 1 and before until the run passes step 200"),
   ).toBeVisible();
   await expect(page.getByText("Epoch 3 is a new line of training.")).toBeVisible();
   await expect(
-    page.getByText("it counts from step 50; its program was given step 200 of epoch 1").first(),
+    page.getByText("It counts from step 50; its program was given step 200 of epoch 1. A restore takes its newest"),
   ).toBeVisible();
   await expectSound(page, "a run whose program passed a checkpoint over");
   await showAs(page, "narrow");
@@ -39,6 +39,10 @@ test("a restored checkpoint that a program passed over is told on the pages of r
   await page.goto(`${stage.hub.url}/nodes/gpu-2`);
   await expect(page.getByText("its program did not go on from step 200")).toBeVisible();
   await expectSound(page, "a node whose program passed a checkpoint over");
+  await showAs(page, "narrow");
+  await expect(page.getByText("its program did not go on from step 200")).toBeVisible();
+  await expectSound(page, "a node whose program passed a checkpoint over, narrow");
+  await showAs(page, "wide");
 
   await page.goto(`${stage.hub.url}/runs/llama`);
   await page.getByRole("button", { name: "Dismiss" }).click();

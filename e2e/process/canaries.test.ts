@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHash, randomBytes } from "node:crypto";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join, relative } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -25,6 +25,7 @@ const planted = {
   typed: plant("typed"),
   moved: plant("moved"),
   metrics: plant("metrics"),
+  job: plant("job"),
   password: ADMIN.password,
   wrongPassword: plant("password"),
 };
@@ -32,6 +33,7 @@ const run = runName.parse("watched");
 
 let stage: Stage;
 let worker: RunningProcess;
+let jobWorker: RunningProcess;
 let rogue: RogueNode;
 /** By name; filled as they come into being. */
 const secrets = new Map<string, string>(Object.entries(planted));
@@ -144,6 +146,38 @@ test("people sign in, profiles are made and tested, checkpoints go up and come b
   expect(await ask("/metrics", { headers: { authorization: `Bearer ${planted.metrics}` } })).toBe(200);
 });
 
+test("a job with a secret runs, prints it and fails, and the program alone has it", async () => {
+  const proof = join(stage.dir, "secret-of-the-job");
+  const print = `echo "a $HF_TOKEN b"; printf %s "$HF_TOKEN" >&2; printf %s "$HF_TOKEN" | sha256sum > '${proof}'; exit 3`;
+  const job = {
+    name: "secret",
+    queue: "secret",
+    run: runName.parse("with-secret"),
+    command: "sh",
+    arguments: ["-c", print],
+    watch: ["out"],
+    policy: { mostFailures: 1 },
+    secrets: { HF_TOKEN: planted.job },
+  };
+  const made = await stage.client.jobs.submit.mutate({ jobs: [job] });
+  const { id = "" } = made.jobs[0] ?? {};
+  const folder = join(stage.dir, "nodes", "worker-1", "jobs");
+  const flags = ["--work-folder", folder];
+  jobWorker = await stage.startNode({ name: "worker-1", queue: "secret", flags, env: { TIDEMARK_LOG: "debug" } });
+  await waitUntil("it failed", async () => (await stage.client.jobs.get.query({ id })).state === "failed");
+  expect(readFileSync(proof, "utf8")).toContain(createHash("sha256").update(planted.job).digest("hex"));
+  await waitUntil("what it printed was passed on", () => jobWorker.lines.some((line) => line.includes("a *** b")));
+  await stage.client.jobs.retry.mutate({ which: { ids: [id] } });
+  await stage.client.jobs.cancel.mutate({ which: { ids: [id] } });
+  const cookie = { cookie: stage.cookie };
+  for (const path of ["jobs.list?input={}", `jobs.get?input=${encodeURIComponent(JSON.stringify({ id }))}`])
+    expect(await ask(`/api/trpc/${path}`, { headers: cookie })).toBe(200);
+  const events = encodeURIComponent(JSON.stringify({ nodeId: null, run: null, cursor: null, limit: 50 }));
+  expect(await ask(`/api/trpc/events.list?input=${events}`, { headers: cookie })).toBe(200);
+  for (const wrong of [{ secrets: [planted.job] }, { secrets: { HF_TOKEN: planted.job.repeat(400) } }])
+    expect(await change("jobs.submit", JSON.stringify({ jobs: [{ ...job, ...wrong }] }))).toBe(400);
+});
+
 async function runFor(name: string) {
   const own = runName.parse(name);
   const { epoch } = await rogue.node.claimEpoch.mutate({ run: own });
@@ -223,6 +257,7 @@ test("a store that is away and a hub whose procedures crash say nothing they sho
 });
 
 const stateFolder = () => join(stage.dir, "nodes", "gpu-1", "state");
+const jobFolder = () => join(stage.dir, "nodes", "worker-1");
 
 test("a canary that is there is found, in whatever form it is written", () => {
   expect(found(Buffer.from("nothing"))).toEqual([]);
@@ -238,6 +273,7 @@ test("no log has one", () => {
   expect(found(Buffer.from(hubLines.join("\n")))).toEqual([]);
   expect(worker.lines.length).toBeGreaterThan(0);
   expect(found(Buffer.from(worker.lines.join("\n")))).toEqual([]);
+  expect(found(Buffer.from(jobWorker.lines.join("\n")))).toEqual([]);
 });
 
 test("no stream and no answer to what went wrong has one", () => {
@@ -265,4 +301,5 @@ test("the worker's folder has its own credential, in one file that its owner alo
   expect(holders).toHaveLength(1);
   for (const holder of holders) expect(statSync(holder).mode & 0o077, holder).toBe(0);
   for (const file of files(stateFolder())) expect(found(readFileSync(file)), file).toEqual([]);
+  for (const file of files(jobFolder())) expect(found(readFileSync(file)), file).toEqual([]);
 });

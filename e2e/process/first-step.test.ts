@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { closeSync, openSync, writeFileSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
@@ -138,5 +138,53 @@ test("without a hub, a first step that was complete and lacks what the second on
   expect(await steps("behind")).toEqual([
     [20, "newest", 2],
     [10, "doubtful", 1],
+  ]);
+});
+
+const bySize = (a: readonly unknown[], b: readonly unknown[]): number => Number(a[1]) - Number(b[1]);
+
+/** Begins a file that stays open, so that it is not finished. Returns what finishes it. */
+function begin(path: string): () => void {
+  const file = openSync(path, "w");
+  writeSync(file, "begun");
+  return () => {
+    writeSync(file, Buffer.alloc(BYTES - 5, "x"));
+    closeSync(file);
+  };
+}
+
+test("with a hub, a first step that was called safe is doubtful as soon as its late file appears, and safe when that is finished", async () => {
+  const folder = stage.folderOf("begun");
+  const node = await stage.startNode({ name: "begun", run: "begun", flags: SHORT });
+  write(folder, "model_step_10.pt");
+  await waitUntil("the wait is over", async () => (await kept("begun")).some(([, , state]) => state === "safe"));
+  const finish = begin(join(folder, "optim_step_10.pt"));
+  await waitUntil("it is doubtful", async () => (await kept("begun"))[0]?.[2] === "doubtful");
+  expect(await kept("begun")).toEqual([[10, 1, "doubtful"]]);
+  expect(node.lines.join("\n")).toContain(
+    "begun step 10 is not whole after all: optim_step_10.pt was written after it was captured.",
+  );
+  finish();
+  await waitUntil("the whole step is safe", async () => (await kept("begun")).some(([, files]) => files === 2));
+  expect((await kept("begun")).toSorted(bySize)).toEqual([
+    [10, 1, "doubtful"],
+    [10, 2, "safe"],
+  ]);
+});
+
+test("without a hub, a first step that was complete is doubtful as soon as its late file appears", async () => {
+  const folder = folderOf(alone, "opened");
+  await startAlone(alone, { name: "opened", run: "opened", prefix: "opened" });
+  write(folder, "ckpt_step_10.pt");
+  await waitUntil("the wait is over", async () => (await steps("opened")).length === 1);
+  const finish = begin(join(folder, "optim_step_10.pt"));
+  await waitUntil("it is doubtful", async () => (await steps("opened"))[0]?.[1] === "doubtful");
+  finish();
+  await waitUntil("the whole step is the newest", async () =>
+    (await steps("opened")).some(([, state]) => state === "newest"),
+  );
+  expect((await steps("opened")).map(([step, , files]) => [step, files]).toSorted(bySize)).toEqual([
+    [10, 1],
+    [10, 2],
   ]);
 });

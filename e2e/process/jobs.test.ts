@@ -203,11 +203,29 @@ test("a hub that is away stops no program, and hears of an end from the next sta
   await again.stop();
 });
 
+test("an evaluation runs after its training on another queue's node, and what follows a failed job fails with it", async () => {
+  const bad = { name: "bad", queue: "train", command: "false", policy: { mostFailures: 1 } };
+  const after = (name: string, ...before: string[]) => ({ name, queue: "evaluate", command: "true", after: before });
+  const train = training("before", { steps: 2, queue: "train" });
+  const ids = await submit(train, bad, after("evaluation", "before"), after("never", "bad"), after("last", "never"));
+  const [first = "", , evaluation = "", never = "", last = ""] = ids;
+  expect(await look(evaluation)).toMatchObject({ state: "waiting", reason: "it waits until the job before is done" });
+  const other = await startWorker("evaluator", "evaluate");
+  const trainer = await startWorker("trainer", "train");
+  const done = await waitFor("it was evaluated", evaluation, ({ state }) => state === "done");
+  expect(done.startedAt).toBeGreaterThanOrEqual((await look(first)).endedAt ?? Infinity);
+  expect(done.after).toEqual([{ id: first, name: "before", state: "done" }]);
+  await waitFor("the follower failed", never, ({ state }) => state === "failed");
+  expect(await look(never)).toMatchObject({ attempts: 0, reason: "the job bad, which it follows, failed" });
+  expect(await look(last)).toMatchObject({ attempts: 0, reason: "the job never, which it follows, failed" });
+  await Promise.all([other.stop(), trainer.stop()]);
+});
+
 test("people submit, list, show and cancel jobs on the command line with an API token", async () => {
   const { token } = await stage.client.apiTokens.create.mutate({ name: "command line", role: "operator" });
-  const env = { TIDEMARK_HUB: stage.hub.url, TIDEMARK_API_TOKEN: token };
+  const env = { TIDEMARK_HUB: stage.hub.url, TIDEMARK_API_TOKEN: token, HF_TOKEN: "hf_of-the-environment" };
   const jobs = async (...args: string[]) => {
-    const { code, stdout, stderr } = await runOnce(testedWorker(), ["jobs", ...args, "--json"], { env });
+    const { code, stdout, stderr } = await runOnce(testedWorker(), ["jobs", "--json", ...args], { env });
     const lines = stdout.split("\n").filter((line) => line !== "");
     return { code, stderr, lines: lines.map((line) => JSON.parse(line) as Record<string, unknown>) };
   };
@@ -226,6 +244,26 @@ test("people submit, list, show and cancel jobs on the command line with an API 
     { type: "job", id, state: "waiting" },
     { type: "jobs", shown: 1, hasMore: false },
   ]);
+  const follower = await jobs("submit", "--after", id, "--queue", "people", "--", "true");
+  const following = await jobs("show", String(follower.lines.at(-1)?.["id"]));
+  expect(following.lines[0]).toMatchObject({ dueAt: null, after: [{ id, name: "from a file", state: "waiting" }] });
+  await jobs("cancel", String(follower.lines.at(-1)?.["id"]));
+  const sweep = ["submit", "--matrix", "lr=1e-4,3e-4", "--matrix", "seed=1..3", "--name", "sweep", "--queue", "sweep"];
+  const words = ["--", "python", "{{lr}}", "{{seed}}"];
+  expect((await jobs(...sweep, "--dry-run", ...words)).lines).toContainEqual({ type: "jobs-checked", jobs: 6 });
+  const swept = (await jobs(...sweep, ...words)).lines;
+  expect(swept).toHaveLength(6);
+  const one = await jobs("show", String(swept[5]?.["id"]));
+  expect(one.lines[0]).toMatchObject({
+    name: "sweep-6",
+    labels: { lr: "3e-4", seed: "3" },
+    spec: { arguments: ["3e-4", "3"] },
+    waits: "no node asks for jobs of the queue sweep now",
+  });
+  const sealed = await jobs("submit", "--secret", "HF_TOKEN", "--queue", "sealed", "--", "true");
+  const withSecret = await jobs("show", String(sealed.lines.at(-1)?.["id"]));
+  expect(withSecret.lines[0]).toMatchObject({ spec: { secrets: ["HF_TOKEN"] } });
+  expect(JSON.stringify([sealed, withSecret])).not.toContain("hf_of-the-environment");
   expect((await jobs("cancel", "--queue", "people", "--dry-run")).lines[0]).toMatchObject({ changed: 1, dryRun: true });
   expect((await jobs("cancel", id)).lines[0]).toMatchObject({ type: "jobs-changed", found: 1, changed: 1 });
   expect(await look(id)).toMatchObject({ state: "canceled" });

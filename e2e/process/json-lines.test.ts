@@ -1,39 +1,50 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { openStage, type Stage } from "../stage/open-stage.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { notPromised } from "../stage/json-lines.ts";
 import { runOnce } from "../stage/run-once.ts";
+import { IMPLEMENTATIONS, stageOver, type Staged } from "../stage/stage-over.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 
 /** The lines of long-running commands, and of those that need no store, beside what docs/json.md promises. */
-let stage: Stage;
-beforeAll(async () => {
-  stage = await openStage();
-});
-afterAll(() => stage.close());
+const dir = mkdtempSync(join(tmpdir(), "tidemark-json-lines-"));
+afterAll(() => rmSync(dir, { recursive: true, force: true }));
 
 const typesOf = (lines: readonly string[]): string[] => lines.map((line) => String(JSON.parse(line).type));
 
-test("an agent says nothing with --json that is not promised", async () => {
-  const worker = await stage.startNode({ name: "one", run: "lines", flags: ["--json"] });
-  writeCheckpoint({ folder: stage.folderOf("one"), step: 1, modelBytes: 100_000, optimizerBytes: 0, loss: 1 });
-  await waitUntil("the checkpoint is safe", () => typesOf(worker.lines).includes("done"));
-  await worker.stop();
-  expect(notPromised(worker.lines)).toEqual([]);
-  expect(typesOf(worker.lines)).toEqual(expect.arrayContaining(["joined", "watching", "captured", "done", "stopping"]));
-});
+const FIRST = { hub: "joined", alone: "alone" } as const;
 
-test("a worker around a program neither", async () => {
-  const program = [process.execPath, join(ROOT, "e2e/stage/training-program.ts"), stage.folderOf("two"), "1", "0"];
-  const worker = await stage.startNode({ name: "two", run: "lines", flags: ["--json"], program });
-  await worker.exited;
-  // What the program says stays its own.
-  const own = worker.lines.filter((line) => line.startsWith("{"));
-  expect(notPromised(own)).toEqual([]);
-  expect(typesOf(own)).toEqual(expect.arrayContaining(["resuming", "program-ended"]));
+describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
+  let staged: Staged;
+  beforeAll(async () => {
+    staged = await stageOver(implementation);
+  });
+  afterAll(() => staged.close());
+
+  test("an agent says nothing with --json that is not promised", async () => {
+    const worker = await staged.startNode({ name: "one", run: "lines", flags: ["--json"] });
+    writeCheckpoint({ folder: staged.folderOf("one"), step: 1, modelBytes: 100_000, optimizerBytes: 0, loss: 1 });
+    await waitUntil("the checkpoint is safe", () => typesOf(worker.lines).includes("done"));
+    await worker.stop();
+    expect(notPromised(worker.lines)).toEqual([]);
+    expect(typesOf(worker.lines)).toEqual(
+      expect.arrayContaining([FIRST[implementation], "watching", "captured", "done", "stopping"]),
+    );
+  });
+
+  test("a worker around a program neither", async () => {
+    const program = [process.execPath, join(ROOT, "e2e/stage/training-program.ts"), staged.folderOf("two"), "1", "0"];
+    const worker = await staged.startNode({ name: "two", run: "lines", flags: ["--json"], program });
+    await worker.exited;
+    // What the program says stays its own.
+    const own = worker.lines.filter((line) => line.startsWith("{"));
+    expect(notPromised(own)).toEqual([]);
+    expect(typesOf(own)).toEqual(expect.arrayContaining(["resuming", "program-ended"]));
+  });
 });
 
 test.each([
@@ -43,7 +54,9 @@ test.each([
   ["doctor", ["doctor", "--json"], "examined"],
   ["a command line that cannot be read", ["cp", "--json"], "fault"],
 ])("nor %s", async (_title, args, type) => {
-  const { stdout, stderr } = await runOnce(testedWorker(), args, { env: { TIDEMARK_STATE: join(stage.dir, "own") } });
+  const { stdout, stderr } = await runOnce(testedWorker(), args, {
+    env: { TIDEMARK_STATE: join(dir, "own") },
+  });
   const lines = stdout.trimEnd().split("\n");
   expect(notPromised(lines)).toEqual([]);
   expect(typesOf(lines)).toContain(type);

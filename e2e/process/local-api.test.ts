@@ -136,7 +136,9 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
       expect(await ask("POST /v1/flush", { run: "other" })).toEqual([200, { pending: 0, error: null }]);
       expect(await ask("GET /v1/state")).toMatchObject([200, { pending: 1 }]);
       const status = await runOnce(testedWorker(), ["status", "--state", staged.stateOf("asked")], {});
-      expect(status.stdout).toMatch(/story: .* 1 checkpoints, .* not yet safe.* Its uploads are paused\./);
+      expect(status.stdout).toMatch(
+        /story: .* 1 checkpoints, .* not yet safe.*; .+ and 10 steps would be lost now\. Its uploads are paused\./,
+      );
       await tidemark("asked", ["resume", "story"]);
       await waitUntil("it is safe", async () => (await safeSteps("story")).includes(40));
     });

@@ -2,14 +2,14 @@ import { copyFileSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { PlacesCompared } from "#protocol/checkpoint/inspect.ts";
-import { keysInEnv } from "../stage/keys-in-env.ts";
+import { remoteInFile } from "../stage/keys-in-env.ts";
 import { closeAlone, openAlone, type Alone } from "../stage/open-alone.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 import { readLog } from "../stage/store-control.ts";
 import { writeSafetensors, type Tensor } from "../stage/write-checkpoint.ts";
 
-/** `tidemark compare`: two checkpoints of a bucket, without a hub and without fetching them. */
+/** `tidemark compare`: two checkpoints of a bucket, here of a remote of rclone, without a hub and without fetching them. */
 
 const BIG = 2048;
 const MIB = 1024 * 1024;
@@ -56,9 +56,11 @@ beforeAll(async () => {
 });
 afterAll(() => closeAlone(alone));
 
-const place = () => `s3://${alone.store.bucket}/ckpts`;
+const place = () => `rclone:lab:${alone.store.bucket}/ckpts`;
 const asked = (...args: string[]) =>
-  runOnce(testedWorker(), args, { env: { ...keysInEnv(alone.store), TIDEMARK_STATE: join(alone.dir, "state") } });
+  runOnce(testedWorker(), args, {
+    env: { ...remoteInFile(alone.dir, alone.store), TIDEMARK_STATE: join(alone.dir, "state") },
+  });
 const compare = (...args: string[]) => asked("compare", ...args, "--to", place());
 const facts = async (...args: string[]): Promise<PlacesCompared & Record<"from" | "to", object>> => {
   const { stdout, code } = await compare(...args, "--json");

@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { keysInEnv } from "../stage/keys-in-env.ts";
+import { keysInEnv, profileInFiles } from "../stage/keys-in-env.ts";
 import { closeAlone, openAlone, type Alone } from "../stage/open-alone.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { testedWorker } from "../stage/start-worker.ts";
@@ -39,7 +39,7 @@ afterAll(() => closeAlone(alone));
 const place = () => `s3://${alone.store.bucket}/ckpts`;
 const asked = (...args: string[]) =>
   runOnce(testedWorker(), args, {
-    env: { ...keysInEnv(alone.store), TIDEMARK_STATE: join(alone.dir, "laptop"), HOME: alone.dir },
+    env: { ...profileInFiles(alone.dir, alone.store), TIDEMARK_STATE: join(alone.dir, "laptop"), HOME: alone.dir },
   });
 const inspected = async (...args: string[]) => {
   const { code, stdout, stderr } = await asked("inspect", ...args, "--to", place());

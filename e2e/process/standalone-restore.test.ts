@@ -113,8 +113,13 @@ describe("a bucket without a worker", () => {
     expect(status.code).toBe(3);
     expect(status.stdout).toContain("nothing waits in its queue");
     expect(status.stdout).toContain("llama: step 20");
+    const state = join(alone.dir, "nodes", "trainer", "state");
+    const untold = await runOnce(testedWorker(), ["status", "--state", state], { env: keysInEnv(alone.store) });
+    expect(untold.stdout).toContain(
+      "By the record of this node (--to s3://bucket/prefix asks the bucket): llama can go on from step 20",
+    );
     const own = await runOnce(testedWorker(), ["status", "--to", `s3://${alone.store.bucket}/ckpts`, "--json"], {
-      env: { ...keysInEnv(alone.store), TIDEMARK_STATE: join(alone.dir, "nodes", "trainer", "state") },
+      env: { ...keysInEnv(alone.store), TIDEMARK_STATE: state },
     });
     expect(JSON.parse(own.stdout.trim().split("\n").at(-1) ?? "")).toMatchObject({
       continueBy: "bucket",

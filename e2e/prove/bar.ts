@@ -11,9 +11,9 @@ export const BAR: readonly BarRow[] = [
   {
     row: 1,
     scenario: "All connections reset, outage of 0.1, 1, 10, 60 s, each way",
-    pass: "completes; at most the parts in flight go again",
+    pass: "completes; resends at most the parts in flight",
   },
-  { row: 2, scenario: "Packets vanish for 30 s, each way", pass: "seen within the watchdog's time, completes" },
+  { row: 2, scenario: "Packets vanish for 30 s, each way", pass: "detected within the watchdog's time; completes" },
   {
     row: 3,
     scenario: "10 % of connections reset throughout 2 GB",
@@ -22,30 +22,30 @@ export const BAR: readonly BarRow[] = [
   {
     row: 4,
     scenario: "Bodies stall at random offsets in 5 to 10 % of reads",
-    pass: "completes; the part goes on where it stopped",
+    pass: "completes; the part continues where it stopped",
   },
   { row: 5, scenario: "Bodies cut short, with and without a length", pass: "never accepted short" },
-  { row: 6, scenario: "One byte flipped on the way, down and up", pass: "found; only that part is repeated" },
+  { row: 6, scenario: "One byte flipped on the way, down and up", pass: "detected; only that part is repeated" },
   {
     row: 7,
     scenario: "SlowDown, 429, Retry-After for two minutes; every part failing several times",
     pass: "no failure; fewer requests at a time, then more again",
   },
-  { row: 8, scenario: "Every odd status and code", pass: "each treated as what it is" },
+  { row: 8, scenario: "Every odd status and code", pass: "each is handled according to its meaning" },
   {
     row: 9,
     scenario: "Answers lost or false: to Create, a part, Complete",
-    pass: "the right final state each time, seen by HEAD, size and nonce",
+    pass: "the right final state each time, verified by HEAD, size and nonce",
   },
   {
     row: 10,
     scenario: "A portal or another server answers for the store",
-    pass: "said so; never taken as success or as an empty listing",
+    pass: "reported; never counts as success or as an empty listing",
   },
   {
     row: 11,
     scenario: "Range ignored, wrong Content-Range, object replaced in mid-restore",
-    pass: "refused or started again; the old file intact",
+    pass: "refused or started again; the old file stays intact",
   },
   {
     row: 12,
@@ -55,7 +55,7 @@ export const BAR: readonly BarRow[] = [
   {
     row: 13,
     scenario: "kill -9 at random points of a restore",
-    pass: "the old file or the new one, never a mixture; goes on from its journal",
+    pass: "the old file or the new one, never a mixture; continues from its journal",
   },
   { row: 14, scenario: "Asked to stop, with short and long windows", pass: "exits in time, the journal is right" },
   {
@@ -63,23 +63,27 @@ export const BAR: readonly BarRow[] = [
     scenario: "A node is lost for good in mid-upload",
     pass: "another node restores the last committed checkpoint; parts are cleaned up",
     elsewhere:
-      "`npm test`: e2e/process/run-program.test.ts (another machine goes on from the newest safe checkpoint), fence.test.ts (what the lost node began is never offered), server/features/maintenance/janitor.test.ts (its parts are cleaned up)",
+      "`npm test`: e2e/process/run-program.test.ts (another machine continues from the newest safe checkpoint), fence.test.ts (unfinished checkpoints of the lost node are never offered), server/features/maintenance/janitor.test.ts (its parts are cleaned up)",
   },
   {
     row: 16,
     scenario: "Power cut: writes that were not synced are gone",
-    pass: "the journal can be read; nothing is called done that is not",
+    pass: "the journal is readable; nothing unfinished is called done",
   },
   {
     row: 17,
     scenario: "Disk too small, disk fills during a restore",
-    pass: "a clear sentence; goes on when there is room",
+    pass: "a clear message; continues when there is room",
   },
-  { row: 18, scenario: "A source file cannot be read", pass: "that file fails clearly, the others go on" },
+  {
+    row: 18,
+    scenario: "A source file cannot be read",
+    pass: "that file fails with a clear message; the others continue",
+  },
   {
     row: 19,
     scenario: "A file is changed, cut or replaced while it is sent",
-    pass: "noticed; never taken as consistent",
+    pass: "detected; never counts as consistent",
   },
   {
     row: 20,
@@ -89,13 +93,13 @@ export const BAR: readonly BarRow[] = [
   {
     row: 21,
     scenario: "Keys expire or are revoked in mid-transfer",
-    pass: "a clear cause; with new keys the transfer goes on",
+    pass: "a clear cause; with new keys the transfer continues",
   },
   { row: 22, scenario: "Clock two hours off, with and without Date", pass: "works, or says that the clock is wrong" },
   {
     row: 23,
     scenario: "Hub away, restarted, restored from a backup, lost",
-    pass: "transfers go on; the state is put together again",
+    pass: "transfers continue; the state is restored",
     elsewhere:
       "`npm test`: e2e/process/hub-killed.test.ts (away and restarted), hub-backup.test.ts (restored from backups taken under load; database lost, everything read back from the bucket)",
   },
@@ -108,13 +112,13 @@ export const BAR: readonly BarRow[] = [
   {
     row: 26,
     scenario:
-      "Stores with departures: equal parts, 1000 parts, no checksum headers, strict signing, own order, no 100-continue, 1 s keep-alive",
+      "Stores that deviate from S3: equal parts, 1000 parts, no checksum headers, strict signing, own order, no 100-continue, 1 s keep-alive",
     pass: "all work",
   },
   {
     row: 27,
     scenario: "Sizes around a part, thousands of small files, odd and hostile names",
-    pass: "right; hostile names are refused by name",
+    pass: "correct; hostile names are refused by name",
   },
   { row: 28, scenario: "2 Mbit/s up, 300 ms, 2 % loss", pass: "progress moves at least every 2 s; an honest ETA" },
   {
@@ -127,7 +131,7 @@ export const BAR: readonly BarRow[] = [
     scenario: "Secrets in logs; hostile keys, requests and pages",
     pass: "nothing is found",
     elsewhere:
-      "what the program prints is searched for secrets in every transfer above; `npm test`: e2e/process/canaries.test.ts (logs, streams, database, disk of the worker), and every line of docs/security.md names its test",
+      "the program's output is searched for secrets in every transfer above; `npm test`: e2e/process/canaries.test.ts (logs, streams, database, disk of the worker), and every line of docs/security.md names its test",
   },
   {
     row: 31,
@@ -136,7 +140,7 @@ export const BAR: readonly BarRow[] = [
   },
   {
     row: 32,
-    scenario: "Checkpoint files made to harm whoever looks inside: bent real ones, garbage, false sizes",
+    scenario: "Checkpoint files made to harm a reader: altered real ones, garbage, false sizes",
     pass: "no crash, no hang; nothing is executed, nothing read past an end or a limit",
   },
   {

@@ -1,5 +1,5 @@
-import { openStage } from "../stage/open-stage.ts";
 import { overproduce } from "../stage/overproduce.ts";
+import { stageOver } from "../stage/stage-over.ts";
 import type { Measure } from "./measure.ts";
 
 const GB = 1_000_000_000;
@@ -13,9 +13,9 @@ export const overproduction: Measure = {
   says: "5 GB of checkpoints within a disk budget of 1 GB",
   run: async () => {
     const problems: string[] = [];
-    const stage = await openStage();
+    const staged = await stageOver("hub");
     try {
-      const { mostHeldBytes, ends, newestSafe } = await overproduce(stage, {
+      const { mostHeldBytes, ends, newestSafe } = await overproduce(staged, {
         name: "too-much",
         checkpoints: CHECKPOINTS,
         checkpointBytes: (5 * GB) / CHECKPOINTS,
@@ -33,7 +33,7 @@ export const overproduction: Measure = {
         figures: [`captures held at most ${(mostHeldBytes / GB).toFixed(2)} GB; ${safe} safe, ${passed} superseded`],
       };
     } finally {
-      await stage.close();
+      await staged.close();
     }
   },
 };

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type RunName, runName } from "#protocol/base/names.ts";
 import type { Stage } from "./open-stage.ts";
+import type { Staged } from "./stage-over.ts";
 import { waitUntil } from "./wait-until.ts";
 import { writeCheckpoint } from "./write-checkpoint.ts";
 
@@ -20,7 +21,7 @@ export interface Overproduction {
 export interface Overproduced {
   /** Most disk space that captures ever used, in bytes. */
   mostHeldBytes: number;
-  /** Final state per step: `safe`, `superseded`, or another reported state. */
+  /** Final state per step, as the hub knows it, or as the worker alone has said: `safe`, `superseded`, or another reported state. */
   ends: Map<number, string>;
   newestSafe: number | null;
   said: string;
@@ -30,13 +31,13 @@ export interface Overproduced {
  * Writes the checkpoints one after another and keeps the last two, like a trainer with `save_total_limit`. Resolves when no
  * transfer moves any more.
  */
-export async function overproduce(stage: Stage, wish: Overproduction): Promise<Overproduced> {
+export async function overproduce(staged: Staged, wish: Overproduction): Promise<Overproduced> {
   const { name, checkpoints, checkpointBytes, budgetBytes, upBytesPerSecond } = wish;
   const run = runName.parse(name);
   const flags = ["--disk-budget", String(budgetBytes), "--limit-up", String(upBytesPerSecond), "--settle", "100ms"];
-  const worker = await stage.startNode({ name, run, flags });
-  const folder = stage.folderOf(name);
-  const captures = join(stage.dir, "nodes", name, "state", "captures");
+  const worker = await staged.startNode({ name, run, flags });
+  const folder = staged.folderOf(name);
+  const captures = join(staged.stateOf(name), "captures");
   let mostHeldBytes = 0;
   const look = () => {
     mostHeldBytes = Math.max(mostHeldBytes, sizeOf(captures));
@@ -52,18 +53,25 @@ export async function overproduce(stage: Stage, wish: Overproduction): Promise<O
     });
   }
   const last = checkpoints * 10;
-  const stepsSafe = async () => {
-    const { checkpoints: known } = await stage.client.runs.get.query({ run });
-    return known.filter(({ state }) => state === "complete").map(({ step }) => step);
-  };
+  const stepsSafe = async () => (await staged.completeOf(run)).map(({ step }) => step);
   await waitUntil("the last one is safe", async () => (look(), (await stepsSafe()).includes(last)));
   // A checkpoint can be complete before the node's next report has described its transfer.
   const ends = await waitUntil("no transfer moves any more", async () => {
-    const ends = await endsOf(stage, run);
+    const ends = staged.implementation === "hub" ? await endsOf(staged.stage(), run) : endsSaid(worker.lines);
     return ends.has(last) && [...ends.values()].every((end) => ENDS.has(end)) && ends;
   });
   const safe = await stepsSafe();
   return { mostHeldBytes, ends, newestSafe: Math.max(...safe), said: worker.lines.join("\n") };
+}
+
+/** Returns how the upload of each step ended, by what the worker has said of it. */
+function endsSaid(lines: readonly string[]): Map<number, string> {
+  const ends = new Map<number, string>();
+  for (const line of lines) {
+    const [, words, step] = /(Safe:|Passed over) \S+ step (\d+)/.exec(line) ?? [];
+    if (step !== undefined) ends.set(Number(step), words === "Safe:" ? "safe" : "superseded");
+  }
+  return ends;
 }
 
 /** Returns the state of the newest transfer of each step. */

@@ -39,6 +39,7 @@ type NodeOptions = Omit<WorkerOptions, "hubUrl" | "stateDir">;
 
 /** A store, what a worker asks over it, and as many workers as a test needs, in a temporary folder. */
 export interface Staged {
+  implementation: Implementation;
   dir: string;
   store: RunningStore;
   folderOf(name: string): string;
@@ -74,6 +75,7 @@ async function stageOverHub({ isSealed, hub }: OverOptions): Promise<Staged> {
   if (isSealed) await client.sealing.set.mutate({ id: stage.profileId, sealing: "names", understood: true });
   const stateOf = (name: string) => join(dir, "nodes", name, "state");
   return {
+    implementation: "hub",
     dir,
     store,
     folderOf,
@@ -117,6 +119,7 @@ async function stageOverBucket({ isSealed }: OverOptions): Promise<Staged> {
   const stateOf = (name: string) => join(dir, "nodes", name, "state");
   const keys = keysInEnv(store);
   return {
+    implementation: "alone",
     dir,
     store,
     folderOf,

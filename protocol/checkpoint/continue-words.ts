@@ -1,3 +1,4 @@
+import { stepTitle, stepWords } from "./step-words.ts";
 import { formatBytes, formatCount } from "../base/units.ts";
 import { visibleText } from "../base/visible-text.ts";
 import type { CheckpointRole } from "./checkpoint.ts";
@@ -18,11 +19,11 @@ export interface DoubtfulPoint {
 export const doubtfulWords = (run: string, { step, why, role }: DoubtfulPoint): string =>
   role === "final-model"
     ? `The final model of ${visibleText(run)} is kept as doubtful: ${visibleText(why)}. \`tidemark restore ${visibleText(run)}@final DIR\` restores it all the same.`
-    : `${visibleText(run)} step ${formatCount(step)} is kept as doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`;
+    : `${visibleText(run)} ${stepWords(step)} is kept as doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`;
 
 /** Says which piece of a step that several nodes write is missing. */
 export const openPiecesWords = (run: string, { step, why }: { step: number; why: string }): string =>
-  `${visibleText(run)} step ${formatCount(step)} is not whole yet: ${visibleText(why)}.`;
+  `${visibleText(run)} ${stepWords(step)} is not whole yet: ${visibleText(why)}.`;
 
 /** State of one run in the hub's record. */
 export interface RestorePoint {
@@ -92,12 +93,11 @@ export function continueFrom(disk: DiskPoint, point: RestorePoint | undefined): 
 }
 
 function recordWords({ run, newest, trashedStep }: RestorePoint): string {
-  if (newest !== null && !newest.isDamaged)
-    return `${run} can go on from step ${formatCount(newest.step)} on another node.`;
+  if (newest !== null && !newest.isDamaged) return `${run} can go on from ${stepWords(newest.step)} on another node.`;
   if (newest !== null)
-    return `${run} has only damaged checkpoints, the newest at step ${formatCount(newest.step)}: restore its undamaged files, or start from 0 on another node with --from none.`;
+    return `${run} has only damaged checkpoints, the newest at ${stepWords(newest.step)}: restore its undamaged files, or start from 0 on another node with --from none.`;
   if (trashedStep !== null)
-    return `${run} has no safe checkpoint but those in the trash, the newest at step ${formatCount(trashedStep)}: bring it back, or the run starts from 0 on another node.`;
+    return `${run} has no safe checkpoint but those in the trash, the newest at ${stepWords(trashedStep)}: bring it back, or the run starts from 0 on another node.`;
   return `${run} has no safe checkpoint: on another node it starts from 0.`;
 }
 
@@ -106,7 +106,7 @@ function continueWords(from: ContinueFrom, node: string): string {
   const { onDisk } = from;
   const start = recordWords(from);
   if (onDisk === null) return start;
-  return `${start} Step ${formatCount(onDisk.step)} (${formatBytes(onDisk.bytes)} not safe) is only on the disk of ${node}: start its worker again, and it uploads what it captured.`;
+  return `${start} ${stepTitle(onDisk.step)} (${formatBytes(onDisk.bytes)} not safe) is only on the disk of ${node}: start its worker again, and it uploads what it captured.`;
 }
 
 /** Returns the advice for `runs`, given in naming order; `total` also counts the runs that were left out. */

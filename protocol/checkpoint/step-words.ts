@@ -2,11 +2,34 @@ import type { ShownPlace, StepSource } from "./place.ts";
 import { formatCount } from "../base/units.ts";
 import { visibleText } from "../base/visible-text.ts";
 
+/**
+ * A step without a recorded origin between these is shown as the time of writing that it most likely is, in seconds since 1970:
+ * 2025 to 2040. Nothing was kept before, and few trainings count that far.
+ */
+const SHOWN_AS_TIME = { from: Date.UTC(2025, 0) / 1_000, to: Date.UTC(2040, 0) / 1_000 } as const;
+
+/** Decides for every sentence and page whether a step is shown as a time. */
+const isShownAsTime = (step: number, stepFrom: StepSource | undefined): boolean =>
+  stepFrom === undefined ? step >= SHOWN_AS_TIME.from && step < SHOWN_AS_TIME.to : stepFrom === "time";
+
+const timeOf = (step: number): string => `${new Date(step * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+
+/** Returns a step for a table: its number, or `2026-11-28 03:15:20 UTC` of one that stands for the time of writing. */
+export const shownStep = (step: number, stepFrom?: StepSource): string =>
+  isShownAsTime(step, stepFrom) ? timeOf(step) : formatCount(step);
+
 /** Returns a step in words. A step that stands for the time of writing becomes `the state of 2026-11-28 03:15:20 UTC`. */
-export function stepWords(step: number, stepFrom?: StepSource): string {
-  if (stepFrom !== "time") return `step ${formatCount(step)}`;
-  return `the state of ${new Date(step * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
-}
+export const stepWords = (step: number, stepFrom?: StepSource): string =>
+  isShownAsTime(step, stepFrom) ? `the state of ${timeOf(step)}` : `step ${formatCount(step)}`;
+
+/** Returns the words of a step for the beginning of a sentence. */
+export const stepTitle = (step: number, stepFrom?: StepSource): string => capital(stepWords(step, stepFrom));
+
+/** Returns a step in words for events and Faults, where a number has no separators. */
+export const stepText = (step: number | bigint, stepFrom?: StepSource): string =>
+  isShownAsTime(Number(step), stepFrom) ? `the state of ${timeOf(Number(step))}` : `step ${step}`;
+
+const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 const FIRST_TIME_STEP = 1_000_000_000;
 const DAY_MS = 86_400_000;

@@ -112,7 +112,7 @@ export const HUB_FAULTS = {
   CHANNEL_REFUSED: row("never", 502, {
     exit: 1,
     says: "The other end refused the message.",
-    next: "Check the address and the secret of the channel, and send a test.",
+    next: "Check the address and the secret: --notify and --notify-key of a worker, or the channel of a hub, which can send a test.",
   }),
   CHANNEL_UNREACHABLE: row("backoff", 503, {
     exit: 5,

@@ -10,7 +10,8 @@ const pointWords = ({ epoch, step: at, isByTime }: NonNullable<LineBranch["from"
 export function branchWords({ from, after, step: first }: LineBranch): string {
   const start = `it counts from ${stepWords(first)}`;
   if (from === null) return `${start}, after ${pointWords(after)}`;
-  const isSame = from.epoch === after.epoch && from.step === after.step;
+  // Where the program wrote nothing before, the step that it was given is the one that the run had reached.
+  const isSame = from.step === after.step;
   return `${start}; its program was given ${pointWords(from)}${isSame ? "" : `, after ${pointWords(after)}`}`;
 }
 

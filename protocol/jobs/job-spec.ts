@@ -24,6 +24,14 @@ const MOST_VARIABLES = 256;
 /** Bound on the characters of command, arguments and environment together: 1,000 of them fit into one request. */
 export const MOST_SPEC_CHARS = 32_768;
 
+const MOST_AFTER = 16;
+/** Bounds on a matrix. Its jobs together are bounded by those of a submission. */
+const MOST_PARAMETERS = 16;
+const MOST_VALUES = 1_000;
+const MOST_SECRETS = 64;
+/** Bound on the bytes of a job's secrets as JSON. */
+export const MOST_SECRET_BYTES = 8_192;
+
 export const jobLabels = recordOf(z.string().min(1).max(32), z.string().max(128), MOST_LABELS);
 
 /** Requirements for a node that takes the job. */
@@ -63,37 +71,86 @@ export type JobPolicy = z.infer<typeof jobPolicy>;
 
 export const DEFAULT_POLICY: JobPolicy = { mostFailures: 3, exitCodes: { retry: [], fail: [], banMachine: [] } };
 
-export const jobSpec = z
-  .object({
-    queue: queueName.default(DEFAULT_QUEUE),
-    /** Shown to people. */
-    name: addressText(128).trim().min(1).optional(),
-    /** Run that the job writes and resumes. Default: the name if no run or job has it, else one made from the job's id. */
-    run: runName.optional(),
-    /** Executed without a shell. */
-    command: processText(4_096).min(1),
-    arguments: z.array(processText(8_192)).max(MOST_ARGUMENTS).default([]),
-    /** Laid over the node's environment. It is not sealed: nodes and operators read it. */
-    environment: recordOf(variableName, processText(8_192), MOST_VARIABLES).default({}),
-    /** Absolute, or below the folder that the worker makes for the job. Default: that folder. */
-    workingFolder: folder.optional(),
-    /** The folder whose checkpoints are captured, if any. A list, because `tidemark run` watches several. */
-    watch: z.array(folder).max(1, "a job watches one folder: the one in which its run saves").default([]),
-    /** A job with a higher priority is handed out first. */
-    priority: z.number().int().min(-100).max(100).default(0),
-    labels: jobLabels.default({}),
-    needs: jobNeeds.default({ labels: {} }),
-    policy: jobPolicy.default(DEFAULT_POLICY),
-    /** A second submission by the same person with the same key is the same job. */
-    idempotencyKey: addressText(128).min(1).optional(),
-  })
-  .refine(
-    (spec) => charsOf(spec) <= MOST_SPEC_CHARS,
-    `command, arguments and environment have more than ${MOST_SPEC_CHARS} characters together`,
-  );
+const jobFields = z.object({
+  queue: queueName.default(DEFAULT_QUEUE),
+  /** Shown to people. */
+  name: addressText(128).trim().min(1).optional(),
+  /** Run that the job writes and resumes. Default: the name if no run or job has it, else one made from the job's id. */
+  run: runName.optional(),
+  /** Executed without a shell. */
+  command: processText(4_096).min(1),
+  arguments: z.array(processText(8_192)).max(MOST_ARGUMENTS).default([]),
+  /** Laid over the node's environment. It is not sealed: nodes and operators read it; `secrets` are. */
+  environment: recordOf(variableName, processText(8_192), MOST_VARIABLES).default({}),
+  /** Absolute, or below the folder that the worker makes for the job. Default: that folder. */
+  workingFolder: folder.optional(),
+  /** The folder whose checkpoints are captured, if any. A list, because `tidemark run` watches several. */
+  watch: z.array(folder).max(1, "a job watches one folder: the one in which its run saves").default([]),
+  /** Jobs that have to be done before it is handed out: their ids, or names of earlier jobs of the same submission. */
+  after: z.array(addressText(128).trim().min(1)).max(MOST_AFTER).default([]),
+  /** A job with a higher priority is handed out first. */
+  priority: z.number().int().min(-100).max(100).default(0),
+  labels: jobLabels.default({}),
+  needs: jobNeeds.default({ labels: {} }),
+  policy: jobPolicy.default(DEFAULT_POLICY),
+  /** A second submission by the same person with the same key is the same job. */
+  idempotencyKey: addressText(128).min(1).optional(),
+});
+
+const isShort = (spec: { command: string; arguments: string[]; environment: Record<string, string> }): boolean =>
+  charsOf(spec) <= MOST_SPEC_CHARS;
+const TOO_LONG = `command, arguments and environment have more than ${MOST_SPEC_CHARS} characters together`;
+
+/** A job as the hub stores it, and as nodes and people read it: of its secrets it has the names. */
+export const jobSpec = jobFields
+  .extend({ secrets: z.array(variableName).max(MOST_SECRETS).default([]) })
+  .refine(isShort, TOO_LONG);
 export type JobSpec = z.infer<typeof jobSpec>;
+
+/** Values of secrets by the names of their variables. They are sealed, and only the node that has the lease is given them. */
+export const jobSecrets = recordOf(
+  variableName,
+  processText(MOST_SECRET_BYTES).min(1, "a secret has no value"),
+  MOST_SECRETS,
+).refine(
+  (secrets) => new TextEncoder().encode(JSON.stringify(secrets)).length <= MOST_SECRET_BYTES,
+  `the secrets of a job have more than ${MOST_SECRET_BYTES} bytes together`,
+);
+export type JobSecrets = z.infer<typeof jobSecrets>;
+
+const parameterName = z.string().regex(/^[A-Za-z][A-Za-z0-9_]{0,31}$/, "not a name of a parameter");
+const wholeNumber = z.number().int().min(-1_000_000_000).max(1_000_000_000);
+const parameter = z.union([
+  z
+    .array(z.union([addressText(128), z.number().min(-1e100).max(1e100), z.boolean()]))
+    .min(1)
+    .max(MOST_VALUES),
+  z
+    .object({ from: wholeNumber, to: wholeNumber })
+    .refine(({ from, to }) => to >= from, "a range ends before it begins"),
+]);
+
+/** A job as people submit it, with the values of its secrets. */
+export const jobSubmission = jobFields
+  .extend({
+    secrets: jobSecrets.default({}),
+    /** Values by parameter. One job is made for each combination; `{{name}}` in its texts is replaced by the value. */
+    matrix: recordOf(parameterName, parameter, MOST_PARAMETERS).optional(),
+  })
+  .refine(isShort, TOO_LONG)
+  .refine(
+    ({ environment, secrets }) => Object.keys(secrets).every((name) => !(name in environment)),
+    "a name is in both environment and secrets",
+  );
+export type JobSubmission = z.infer<typeof jobSubmission>;
 /** A job as people write it, without the defaults. */
-export type JobDraft = z.input<typeof jobSpec>;
+export type JobDraft = z.input<typeof jobSubmission>;
+
+/** Returns what the hub stores of a job in the clear. */
+export const specOf = ({ secrets, matrix: _matrix, ...job }: JobSubmission): JobSpec => ({
+  ...job,
+  secrets: Object.keys(secrets).toSorted(),
+});
 
 function charsOf(spec: { command: string; arguments: string[]; environment: Record<string, string> }): number {
   const variables = Object.entries(spec.environment).flat();

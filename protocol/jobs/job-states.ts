@@ -40,6 +40,12 @@ export const JOB_MOVES: readonly JobMove[] = [
     by: "hub",
     when: "its last attempt ran too long or made no progress, or its spec cannot be read",
   },
+  {
+    from: "waiting",
+    to: "failed",
+    by: "hub",
+    when: "a job that it follows failed or was canceled",
+  },
   { from: "waiting", to: "canceled", by: "person", when: "somebody cancels it" },
   { from: "running", to: "canceled", by: "person", when: "somebody cancels it" },
   { from: "failed", to: "waiting", by: "person", when: "somebody retries it, with no failure counted" },

@@ -1,13 +1,13 @@
 import * as z from "zod";
 import { addressText, rowNumber } from "../base/bounded.ts";
 import { id, runName } from "../base/names.ts";
-import { jobSpec, queueName, type JobSpec } from "./job-spec.ts";
+import { jobSubmission, queueName, type JobSpec } from "./job-spec.ts";
 import { jobState, JOB_STATES, type AttemptOutcome, type JobState } from "./job-states.ts";
 
 /** Inputs of the procedures about jobs that people call, and what they see. */
 
 export const MOST_SUBMITTED = 1_000;
-export const submitJobsInput = z.object({ jobs: z.array(jobSpec).min(1).max(MOST_SUBMITTED) });
+export const submitJobsInput = z.object({ jobs: z.array(jobSubmission).min(1).max(MOST_SUBMITTED) });
 
 export interface SubmittedJob {
   id: string;
@@ -93,7 +93,7 @@ export interface JobRow {
   kelpie: JobKelpie | null;
   /** Why it waits, or why its last attempt ended; null when there is nothing to say. */
   reason: string | null;
-  /** Epoch ms. `dueAt`: a waiting job is not handed out before, null for the others. */
+  /** Epoch ms. `dueAt`: a waiting job is not handed out before; null for the others, and while it follows another job. */
   createdAt: number;
   dueAt: number | null;
   startedAt: number | null;
@@ -122,12 +122,24 @@ export interface JobBanRow {
   reason: string;
 }
 
+/** A job that another one follows, or that follows it. */
+export interface JobLink {
+  id: string;
+  name: string;
+  state: JobState;
+}
+
 export interface JobDetail extends JobRow {
   /** For viewers the values of `environment` are empty. Null: it cannot be read, and no node is given the job. */
   spec: JobSpec | null;
   /** Newest first, 200 at most. */
   attemptRows: JobAttemptRow[];
   bans: JobBanRow[];
+  /** The jobs that have to be done before it, and those that wait for it; 200 of each at most. */
+  after: JobLink[];
+  followers: JobLink[];
+  /** Why no node takes it now, as a sentence without its end; null where `reason` says it, and for jobs that do not wait. */
+  waits: string | null;
 }
 
 export interface JobQueueRow {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { byteCount } from "../base/bounded.ts";
 import { id, step, writerEpoch } from "../base/names.ts";
 import type { ClaimAnswer } from "../wire/hello.ts";
-import { queueName, type JobSpec } from "./job-spec.ts";
+import { queueName, type JobSecrets, type JobSpec } from "./job-spec.ts";
 import type { AttemptOutcome } from "./job-states.ts";
 
 /**
@@ -51,6 +51,8 @@ export interface TakenJob {
   /** Name for people. */
   name: string;
   spec: JobSpec;
+  /** Values of its secrets, for the environment of the program. The worker writes them to no file and no log. */
+  secrets: JobSecrets;
   /** The answer that `node.claimEpoch` gives: where training resumes. */
   claim: ClaimAnswer;
 }

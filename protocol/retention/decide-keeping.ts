@@ -1,6 +1,7 @@
+import { stepWords } from "../checkpoint/step-words.ts";
 import { byNewest, type CheckpointState } from "../checkpoint/checkpoint.ts";
 import { NO_RULES, type KeepPolicy, type KeepReason, type PreviewRow } from "./keeping.ts";
-import { formatBytes, formatCount, formatDuration } from "../base/units.ts";
+import { formatBytes, formatDuration } from "../base/units.ts";
 
 /**
  * Decides what a retention policy keeps, as a pure function that also returns the reasons. Two promises hold under every
@@ -55,7 +56,7 @@ export function reasonWords(reason: KeepReason): string {
     case "line":
       return "the newest one before training began anew";
     case "passed-over":
-      return `of a line that its program did not go on from (step ${formatCount(reason.step)}); dismiss that on the run's page first`;
+      return `of a line that its program did not go on from (${stepWords(reason.step)}); dismiss that on the run's page first`;
     case "whole":
       return "the newest one that is not damaged";
     case "only":

@@ -23,11 +23,11 @@ const header = z.record(z.string().max(128), z.string().max(4096));
 
 const openInput = z.object({ canary: sealed.nullable() });
 /**
- * Places of texts that the hub itself reads again: addresses of alert channels, and keys for benchmark engines, which it lends
- * to nodes. The place of a profile's own key does not match.
+ * Places of texts that the hub itself reads again: addresses of alert channels, keys for benchmark engines and secrets of jobs,
+ * both of which it hands to nodes. The place of a profile's own key does not match.
  */
-const textPlace = z.string().regex(/^(?:AlertChannelSecret|ProfileBenchKey)\|[A-Za-z0-9-]{1,64}\|sealed$/);
-const sealTextInput = z.object({ place: textPlace, text: z.string().max(2048) });
+const textPlace = z.string().regex(/^(?:AlertChannelSecret|ProfileBenchKey|JobSecret)\|[A-Za-z0-9-]{1,64}\|sealed$/);
+const sealTextInput = z.object({ place: textPlace, text: z.string().max(8192) });
 const openTextInput = z.object({ place: textPlace, sealed });
 /** Checked in the signer too, for every caller. */
 export const isTextPlace = (at: string): boolean => textPlace.safeParse(at).success;

@@ -8,12 +8,13 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase, type OpenedDatabase } from "#prisma/open.ts";
 import { createSigner } from "./answer.ts";
 import { rewrapSecrets } from "./rewrap.ts";
-import { benchKeyPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
+import { benchKeyPlace, jobSecretPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
 
 const OLD = "a secret of at least thirty-two characters";
 const NEW = "another text that nobody else could know";
 const PROFILES = 6;
 const SEAL_KEY = "seal-key-1";
+const JOB = "job-1";
 
 const credential = { accessKeyId: "AKIAEXAMPLE", secretAccessKey: "planted-canary-secret" };
 const profileAt = (index: number) => ({
@@ -62,6 +63,11 @@ beforeEach(async () => {
     const createdAt = new Date();
     await db.sealKey.create({ data: { id: SEAL_KEY, profileId: "profile-0", publicKey, createdAt } });
     await db.sealKeySecret.create({ data: { keyId: SEAL_KEY, ...key, updatedAt: createdAt } });
+    const texts = { queue: "default", name: JOB, run: JOB, state: "waiting", ownerId: "x", owner: "x", spec: "{}" };
+    const job = { id: JOB, ...texts, priority: 0, rank: 0, dueAt: createdAt, createdAt, mostFailures: 3 };
+    await db.job.create({ data: job });
+    const ofJob = await signer.sealText({ place: jobSecretPlace(JOB), text: JSON.stringify({ HF_TOKEN: "hf_x" }) });
+    await db.jobSecret.create({ data: { jobId: JOB, ...ofJob } });
   });
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
@@ -72,18 +78,23 @@ const state = () =>
     const canary = await db.canary.findUniqueOrThrow({ where: { id: 1 } });
     const secrets = await db.profileSecret.findMany();
     const keys = await db.sealKeySecret.findMany();
+    const ofJobs = await db.jobSecret.findMany();
     const opens = async (secret: string): Promise<boolean> => {
       const signer = signerWith(secret);
       try {
         await signer.open({ canary: canary.sealed });
         for (const { profileId, sealed } of secrets) await signer.rewrap({ place: secretPlace(profileId), sealed });
         for (const { keyId, sealed } of keys) await signer.exportSealKey({ place: sealKeyPlace(keyId), sealed });
+        for (const { jobId, sealed } of ofJobs) await signer.openText({ place: jobSecretPlace(jobId), sealed });
         return true;
       } catch {
         return false;
       }
     };
-    const versions = new Set([canary.keyVersion, ...[...secrets, ...keys].map(({ keyVersion }) => keyVersion)]);
+    const versions = new Set([
+      canary.keyVersion,
+      ...[...secrets, ...keys, ...ofJobs].map(({ keyVersion }) => keyVersion),
+    ]);
     return { versions: [...versions], count: secrets.length, old: await opens(OLD), new: await opens(NEW) };
   });
 const UNDER_OLD = { versions: [1], count: PROFILES, old: true, new: false };
@@ -124,7 +135,7 @@ describe("changing the master key", () => {
   it("seals every secret and the canary anew, writes it down, and does nothing a second time", async () => {
     expect(await state()).toEqual(UNDER_OLD);
     const change = () => opened((db) => rewrapSecrets(db, signerWith(NEW, OLD), Date.now()));
-    expect(await change()).toEqual({ keyVersion: 2, rewrapped: PROFILES + 2 });
+    expect(await change()).toEqual({ keyVersion: 2, rewrapped: PROFILES + 3 });
     expect(await state()).toEqual(UNDER_NEW);
     expect(await change()).toEqual({ keyVersion: 2, rewrapped: 0 });
     const [row] = await opened((db) => db.audit.findMany());
@@ -142,7 +153,7 @@ describe("changing the master key", () => {
       await db.profileBenchKey.create({ data: { profileId: "profile-1", ...key, ...rest } });
     });
     const changed = await opened((db) => rewrapSecrets(db, signerWith(NEW, OLD), Date.now()));
-    expect(changed).toEqual({ keyVersion: 2, rewrapped: PROFILES + 3 });
+    expect(changed).toEqual({ keyVersion: 2, rewrapped: PROFILES + 4 });
     const text = await opened(async (db) => {
       const signer = signerWith(NEW);
       await signer.open({ canary: (await db.canary.findUniqueOrThrow({ where: { id: 1 } })).sealed });
@@ -204,7 +215,7 @@ describe("changing the master key", () => {
     const sealed = [...schema.matchAll(/^model (\w+) \{([^}]*)\}/gm)]
       .filter(([, , body]) => /^\s+sealed\w*\s+String/m.test(body ?? ""))
       .map(([, name]) => name);
-    const models = ["Canary", "ProfileSecret", "AlertChannelSecret", "ProfileBenchKey", "SealKeySecret"];
+    const models = ["Canary", "ProfileSecret", "AlertChannelSecret", "ProfileBenchKey", "SealKeySecret", "JobSecret"];
     expect(new Set(sealed)).toEqual(new Set(models));
   });
 });

@@ -2,7 +2,7 @@ import type { Database } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { CANARY_PLACE } from "./answer.ts";
 import type { Signer } from "./messages.ts";
-import { benchKeyPlace, channelPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
+import { benchKeyPlace, channelPlace, jobSecretPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
 
 /**
  * Replaces the master key. The signer gets the new key, and the old one as the previous key. Then everything that is sealed is
@@ -19,9 +19,75 @@ export interface Rewrapped {
 }
 
 interface Change {
+  id: string;
   before: string;
   after: string;
 }
+
+type Tables = Parameters<Parameters<Database["$transaction"]>[0]>[0];
+
+/** A table with sealed texts. */
+interface SealedTable {
+  place(id: string): string;
+  read(db: Database): Promise<{ id: string; sealed: string }[]>;
+  /** Writes a text that is still the one that was read, and returns the number of rows. */
+  write(tx: Tables, change: Change, keyVersion: number): Promise<{ count: number }>;
+  /** Counts the texts under other versions of the master key. */
+  countOld(tx: Tables, keyVersion: number): Promise<number>;
+}
+
+const otherThan = (keyVersion: number) => ({ where: { keyVersion: { not: keyVersion } } });
+const dataOf = ({ after: sealed }: Change, keyVersion: number) => ({ sealed, keyVersion });
+
+const TABLES: readonly SealedTable[] = [
+  {
+    place: secretPlace,
+    read: async (db) => (await db.profileSecret.findMany()).map(({ profileId: id, sealed }) => ({ id, sealed })),
+    write: (tx, change, version) =>
+      tx.profileSecret.updateMany({
+        where: { profileId: change.id, sealed: change.before },
+        data: dataOf(change, version),
+      }),
+    countOld: (tx, version) => tx.profileSecret.count(otherThan(version)),
+  },
+  {
+    place: channelPlace,
+    read: async (db) => (await db.alertChannelSecret.findMany()).map(({ channelId: id, sealed }) => ({ id, sealed })),
+    write: (tx, change, version) =>
+      tx.alertChannelSecret.updateMany({
+        where: { channelId: change.id, sealed: change.before },
+        data: dataOf(change, version),
+      }),
+    countOld: (tx, version) => tx.alertChannelSecret.count(otherThan(version)),
+  },
+  {
+    place: benchKeyPlace,
+    read: async (db) => (await db.profileBenchKey.findMany()).map(({ profileId: id, sealed }) => ({ id, sealed })),
+    write: (tx, change, version) =>
+      tx.profileBenchKey.updateMany({
+        where: { profileId: change.id, sealed: change.before },
+        data: dataOf(change, version),
+      }),
+    countOld: (tx, version) => tx.profileBenchKey.count(otherThan(version)),
+  },
+  {
+    place: sealKeyPlace,
+    read: async (db) => (await db.sealKeySecret.findMany()).map(({ keyId: id, sealed }) => ({ id, sealed })),
+    write: (tx, change, version) =>
+      tx.sealKeySecret.updateMany({
+        where: { keyId: change.id, sealed: change.before },
+        data: dataOf(change, version),
+      }),
+    countOld: (tx, version) => tx.sealKeySecret.count(otherThan(version)),
+  },
+  {
+    place: jobSecretPlace,
+    read: async (db) => (await db.jobSecret.findMany()).map(({ jobId: id, sealed }) => ({ id, sealed })),
+    write: (tx, change, version) =>
+      tx.jobSecret.updateMany({ where: { jobId: change.id, sealed: change.before }, data: dataOf(change, version) }),
+    countOld: (tx, version) => tx.jobSecret.count(otherThan(version)),
+  },
+];
 
 /**
  * Opens the database's canary and, when that is still under the previous master key, seals everything under the current
@@ -38,62 +104,31 @@ export async function rewrapSecrets(
   if (canary === null) throw new Fault("MASTER_KEY_MISSING", { detail: "nothing is sealed in this database yet" });
   const { keyVersion, isRewrapDue } = await signer.open({ canary: canary.sealed });
   if (!isRewrapDue) return { keyVersion, rewrapped: 0 };
-  const changeOf = async (place: string, before: string): Promise<Change> => {
+  const changeOf = async (place: string, { id, sealed: before }: { id: string; sealed: string }): Promise<Change> => {
     const { sealed: after } = await signer.rewrap({ place, sealed: before });
-    return { before, after };
+    return { id, before, after };
   };
-  const secrets = new Map<string, Change>();
-  for (const { profileId, sealed } of await db.profileSecret.findMany()) {
-    secrets.set(profileId, await changeOf(secretPlace(profileId), sealed));
+  const changes: { table: SealedTable; change: Change }[] = [];
+  for (const table of TABLES) {
+    for (const row of await table.read(db)) {
+      changes.push({ table, change: await changeOf(table.place(row.id), row) });
+    }
   }
-  const channels = new Map<string, Change>();
-  for (const { channelId, sealed } of await db.alertChannelSecret.findMany()) {
-    channels.set(channelId, await changeOf(channelPlace(channelId), sealed));
-  }
-  const benchKeys = new Map<string, Change>();
-  for (const { profileId, sealed } of await db.profileBenchKey.findMany()) {
-    benchKeys.set(profileId, await changeOf(benchKeyPlace(profileId), sealed));
-  }
-  const sealKeys = new Map<string, Change>();
-  for (const { keyId, sealed } of await db.sealKeySecret.findMany()) {
-    sealKeys.set(keyId, await changeOf(sealKeyPlace(keyId), sealed));
-  }
-  const newCanary = await changeOf(CANARY_PLACE, canary.sealed);
+  const newCanary = await changeOf(CANARY_PLACE, { id: "canary", sealed: canary.sealed });
   const changed = new Fault("CONFLICT", { op: "change the master key" });
   await db.$transaction(async (tx) => {
-    for (const [profileId, { before, after }] of secrets) {
-      const where = { profileId, sealed: before };
-      const { count } = await tx.profileSecret.updateMany({ where, data: { sealed: after, keyVersion } });
+    for (const { table, change } of changes) {
+      const { count } = await table.write(tx, change, keyVersion);
       if (count !== 1) throw changed;
     }
-    for (const [channelId, { before, after }] of channels) {
-      const where = { channelId, sealed: before };
-      const { count } = await tx.alertChannelSecret.updateMany({ where, data: { sealed: after, keyVersion } });
-      if (count !== 1) throw changed;
+    for (const table of TABLES) {
+      if ((await table.countOld(tx, keyVersion)) > 0) throw changed;
     }
-    for (const [profileId, { before, after }] of benchKeys) {
-      const where = { profileId, sealed: before };
-      const { count } = await tx.profileBenchKey.updateMany({ where, data: { sealed: after, keyVersion } });
-      if (count !== 1) throw changed;
-    }
-    for (const [keyId, { before, after }] of sealKeys) {
-      const where = { keyId, sealed: before };
-      const { count } = await tx.sealKeySecret.updateMany({ where, data: { sealed: after, keyVersion } });
-      if (count !== 1) throw changed;
-    }
-    const isOld = { where: { keyVersion: { not: keyVersion } } };
-    const left = [
-      tx.profileSecret.count(isOld),
-      tx.alertChannelSecret.count(isOld),
-      tx.profileBenchKey.count(isOld),
-      tx.sealKeySecret.count(isOld),
-    ];
-    if ((await Promise.all(left)).some((count) => count > 0)) throw changed;
     await tx.canary.update({ where: { id: 1 }, data: { sealed: newCanary.after, keyVersion } });
     const subject = `version ${keyVersion}`;
     await tx.audit.create({ data: { at: new Date(now), actor: "console", action: "change master key", subject } });
   });
   // Truncates the write-ahead log, which still has texts that the old key opens.
   await db.$queryRaw`PRAGMA wal_checkpoint(TRUNCATE)`;
-  return { keyVersion, rewrapped: secrets.size + channels.size + benchKeys.size + sealKeys.size + 1 };
+  return { keyVersion, rewrapped: changes.length + 1 };
 }

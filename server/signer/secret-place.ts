@@ -11,3 +11,6 @@ export const channelPlace = (channelId: string): string => `AlertChannelSecret|$
 export const sealKeyPlace = (keyId: string): string => `SealKeySecret|${keyId}|sealed`;
 /** Returns the place of the sealed benchmark key of a profile. */
 export const benchKeyPlace = (profileId: string): string => `ProfileBenchKey|${profileId}|sealed`;
+
+/** Returns the place of the sealed secrets of a job. */
+export const jobSecretPlace = (jobId: string): string => `JobSecret|${jobId}|sealed`;

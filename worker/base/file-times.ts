@@ -5,7 +5,7 @@ import type { FileIdentity } from "./file-identity.ts";
  * Decides whether a file was written, as far as its disk reports times reliably. Disks of other machines (NFS, SMB, FUSE,
  * Gluster, Lustre) may report another time for an untouched file: they wobble. The time may come from a cache, be rounded to 1
  * s or 2 s, or be of another server's clock. Every check for a changed file uses this rule:
- * [decision 70](docs/decisions/0070-times-of-remote-disks-may-wobble.md).
+ * [decision 70](docs/decisions/0070-ignore-small-timestamp-changes-on-remote-disks.md).
  */
 
 /** Coarsest time unit of a file system, and more than the clocks of one volume's servers differ. */

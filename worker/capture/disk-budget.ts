@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
 import type { RunName } from "#protocol/base/names.ts";
@@ -59,7 +60,7 @@ export function makeRoom(
   const held = budget.mostBytes - free;
   const rest = held > 0 ? `, ${formatBytes(held)} are held by captures that are not safe yet` : "";
   const detail = `it has ${formatBytes(wanted.sizeBytes)}, ${formatBytes(budget.mostBytes)} are allowed${rest}`;
-  throw new Fault("DISK_BUDGET", { op: "capture", subject: `${wanted.run} step ${wanted.step}`, detail });
+  throw new Fault("DISK_BUDGET", { op: "capture", subject: `${wanted.run} ${stepText(wanted.step)}`, detail });
 }
 
 /** Runs copies one at a time, each when there is room for it: two at once would both count on the same bytes. */

@@ -441,7 +441,8 @@ test("a safe step that turns out to be half is none any more, the one before it 
   ledger = await open();
   await ledger.oweDoubt({ run: "llama", checkpointId: "checkpoint-20", why: "optim_20.pt is missing" });
   const known = () => [ledger.safe("llama")?.step ?? null, [...ledger.owedDoubts()]];
-  for (let starts = 0; starts < 2; starts++) {
+  // The last start reads what the one before has compacted.
+  for (let starts = 0; starts < 3; starts++) {
     expect(known()).toEqual([10, [["checkpoint-20", "optim_20.pt is missing"]]]);
     await ledger.close();
     ledger = await open();

@@ -36,6 +36,13 @@ export const JOB_FLAGS = {
     value: "KEY=VALUE",
     says: "Variable for the submitted job. May be given several times. It is not sealed: operators and the nodes that take the job read it.",
   },
+  secret: {
+    kind: "list",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "NAME",
+    says: "Variable for the submitted job whose value is taken from the environment of this command and sealed by the hub. May be given several times. Only the node that takes the job is given it; nodes may be machines of strangers.",
+  },
   cwd: {
     kind: "text",
     commands: ["jobs"],
@@ -50,6 +57,20 @@ export const JOB_FLAGS = {
     alias: "priority",
     value: "N",
     says: "Priority of the submitted job, -100 to 100; higher ones are handed out first. --priority is the same. 0 when left out.",
+  },
+  after: {
+    kind: "list",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "ID",
+    says: "The submitted job is handed out when the job with this id is done, and fails with it. May be given several times.",
+  },
+  matrix: {
+    kind: "list",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "NAME=A,B",
+    says: "One job for each value, or for each number of `NAME=1..9`; `{{NAME}}` in the command and other texts is replaced by it. Given several times: for each combination, 1,000 jobs at most.",
   },
   "most-failures": {
     kind: "count",

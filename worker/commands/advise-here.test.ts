@@ -34,6 +34,14 @@ test("without an answer of the hub the node's own record is told as that", () =>
     /^The hub did not answer; by the record of this node: llama can go on from step 1,200 /,
   );
   expect(adviceHere({ captures, safe: new Map() }, null).sentences[0]).toContain("llama has no safe checkpoint");
+  // A node that knows no hub and was told no bucket asked nobody.
+  const own = adviceHere({ captures: [], safe }, null, "nobody");
+  expect(own).toMatchObject({
+    by: "node",
+    sentences: [
+      "By the record of this node (--to s3://bucket/prefix asks the bucket): llama can go on from step 1,200 on another node.",
+    ],
+  });
 });
 
 test("what may be incomplete, and what lacks the piece of another node, is named, escaped, also where nothing is safe", () => {

@@ -9,6 +9,7 @@ import {
   type DiskPoint,
   type RestorePoint,
 } from "#protocol/checkpoint/continue-words.ts";
+import { isFault } from "#protocol/faults/fault.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { MOST_POINTS } from "#protocol/wire/hello.ts";
 import type { Capture } from "../capture/capture.ts";
@@ -74,12 +75,17 @@ const incompleteWords = ({ run, doubtful = [], openPieces = [] }: ContinueFrom):
   ...openPieces.map((one) => openPiecesWords(run, one)),
 ];
 
+/** Holder of the record that is asked; `nobody`: this machine has joined no hub, and no bucket was named. */
+type Asked = "hub" | "bucket" | "nobody";
+
+const LEADS: Readonly<Record<Asked, string>> = {
+  hub: "The hub did not answer; by the record of this node: ",
+  bucket: "The bucket did not answer; by the record of this node: ",
+  nobody: "By the record of this node (--to s3://bucket/prefix asks the bucket): ",
+};
+
 /** Says what the runs of this node can be continued from. `points`: the record of the hub or of the bucket; null: it did not answer. */
-export function adviceHere(
-  books: Books,
-  points: readonly RestorePoint[] | null,
-  asked: "hub" | "bucket" = "hub",
-): AdviceHere {
+export function adviceHere(books: Books, points: readonly RestorePoint[] | null, asked: Asked = "hub"): AdviceHere {
   const disks = diskPointsOf(books);
   const own = ({ run, safeStep }: DiskPoint): RestorePoint => ({
     run,
@@ -95,10 +101,10 @@ export function adviceHere(
   });
   const shown = known.slice(0, MOST_POINTS).map((one) => ({ ...one, run: shownName(one.run) }));
   const { text } = adviceOf(shown, { node: "this node", total: known.length });
-  const lead = points === null && known.length > 0 ? `The ${asked} did not answer; by the record of this node: ` : "";
+  const lead = points === null && known.length > 0 ? LEADS[asked] : "";
   return {
     runs: known.slice(0, MOST_NAMED),
-    by: points === null ? "node" : asked,
+    by: points === null || asked === "nobody" ? "node" : asked,
     sentences: text === "" ? [] : [`${lead}${text}`, ...known.slice(0, MOST_NAMED).flatMap(incompleteWords)],
   };
 }
@@ -145,6 +151,10 @@ export async function adviseHere(verb: Pick<Verb, "config" | "home" | "signal">,
     .flatMap(({ run }) => runName.safeParse(run).data ?? []);
   if (runs.length === 0) return adviceHere(books, []);
   const record = recordOf(verb, AbortSignal.any([verb.signal, AbortSignal.timeout(HUB_MS)]));
-  const points = await record.pointsOf(runs).catch(() => null);
-  return adviceHere(books, points, record.by);
+  try {
+    return adviceHere(books, await record.pointsOf(runs), record.by);
+  } catch (error) {
+    const hasNone = record.by === "hub" && isFault(error) && error.code === "BAD_INPUT";
+    return adviceHere(books, null, hasNone ? "nobody" : record.by);
+  }
 }

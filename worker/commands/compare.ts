@@ -1,3 +1,4 @@
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FileChange, PlacesCompared, TensorFacts } from "#protocol/checkpoint/inspect.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
@@ -74,7 +75,7 @@ function isSame(compared: PlacesCompared): boolean {
 
 const MOST_LINES = 100;
 
-const atSide = ({ run, step }: { run: string; step: number }) => `${shownName(run)} step ${formatCount(step)}`;
+const atSide = ({ run, step }: { run: string; step: number }) => `${shownName(run)} ${stepWords(step)}`;
 const shapeOf = ({ dtype, shape }: Pick<TensorFacts, "dtype" | "shape">) => `${dtype} [${shape.join(", ")}]`;
 
 /** Returns `120 the same, 3 unknown (no checksum)`. */

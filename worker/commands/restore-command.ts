@@ -7,7 +7,7 @@ import { restoreInput, type PreviewAnswer, type RestoreAnswer } from "#protocol/
 import { rankOf, type RankOf } from "#protocol/wire/restoring.ts";
 import { compileTensorPattern } from "#protocol/checkpoint/tensor-pattern.ts";
 import { shownPlace } from "#protocol/checkpoint/place.ts";
-import { placeWords, stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
+import { placeWords, stepSourceOf, stepTitle, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
@@ -86,9 +86,7 @@ export async function restoreRun(command: RestoreCommand): Promise<number> {
     return answer.preview["verdict"] === "ok" ? 0 : 4;
   }
   const instead =
-    answer.passedOver === null
-      ? ""
-      : ` Step ${formatCount(answer.passedOver)} is ${answer.passedOverWhy ?? "damaged"}.`;
+    answer.passedOver === null ? "" : ` ${stepTitle(answer.passedOver)} is ${answer.passedOverWhy ?? "damaged"}.`;
   const text = `Restored ${whatOf(answer)} to ${answer.path}.${instead}${doubtWords(answer.doubt ?? null)}${foreignWords(answer.foreign)}${shapeWords(answer)}`;
   terminal.result(text, { type: "restored", ...answer });
   return 0;

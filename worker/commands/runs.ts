@@ -9,13 +9,14 @@ import { runName, type RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Config } from "../command-line/config.ts";
 import { shownName, usage, type Verb } from "../command-line/verb.ts";
-import { choosingFrom, newestOf } from "../standalone/choose-checkpoint.ts";
+import type { BucketCalls } from "../standalone/bucket-calls.ts";
+import { choosingFrom, newestOf, type Chosen } from "../standalone/choose-checkpoint.ts";
 import { listAhead } from "../standalone/list-ahead.ts";
 import { listSteps, type ListedStep, type StepState } from "../standalone/list-steps.ts";
-import { createRunRecords } from "../standalone/run-record.ts";
+import { createRunRecords, type RunRecord, type RunRecords } from "../standalone/run-record.ts";
 import type { OtherWriter } from "../standalone/other-writers.ts";
 import { readLeaseOrNull } from "../standalone/writer-lease.ts";
-import { openBucket, readTo, type OpenBucket } from "../standalone/open-standalone.ts";
+import { openBucket, readTo } from "../standalone/open-standalone.ts";
 
 interface ShownRun {
   run: RunName;
@@ -29,8 +30,8 @@ interface ShownRun {
   writer: { name: string; isActive: boolean } | null;
 }
 
-/** Runs that are read at a time. Each takes a few round trips. */
-const LANES = 16;
+/** Connections for the small objects of runs: each takes a round trip. */
+const CONNECTIONS = 64;
 
 /**
  * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Four listings, and a few small objects for each run.
@@ -59,9 +60,9 @@ export async function listRuns(
   { to, signal }: { to: string; signal: AbortSignal },
 ): Promise<{ runs: ShownRun[]; sentences: string[]; otherWriters: OtherWriter[] }> {
   const { bucket, prefix } = readTo(to);
-  const opened = await openBucket(config, { bucket, prefix, signal, connections: LANES });
+  const opened = await openBucket(config, { bucket, prefix, signal, connections: CONNECTIONS });
   try {
-    const runs = await readRuns(opened, prefix);
+    const runs = await readRuns(opened.calls, prefix);
     const now = opened.calls.now();
     const sentences = runs.length === 0 ? ["No checkpoints there."] : runs.map((run) => lineOf(run, now));
     // This command writes nothing, so any two nodes are others.
@@ -93,12 +94,12 @@ async function readSteps(
   const run = runName.safeParse(name);
   if (!run.success) throw usage(name, run.error.issues[0]?.message ?? "this is not the name of a run");
   const { bucket, prefix } = readTo(to);
-  const opened = await openBucket(config, { bucket, prefix, signal, connections: LANES });
+  const opened = await openBucket(config, { bucket, prefix, signal, connections: CONNECTIONS });
   try {
     const records = createRunRecords(opened.calls, prefix);
     const record = await records.read(run.data);
     const choosing = choosingFrom(records, record);
-    const { steps, older } = await listSteps(choosing, MOST_STEPS);
+    const { steps, older } = await listSteps(choosing, { most: MOST_STEPS, width: CONNECTIONS });
     if (steps.length === 0) {
       const detail = `no checkpoint of it lies below s3://${bucket}/${prefix}`;
       throw new Fault("NOT_FOUND", { op: "runs", subject: name, detail });
@@ -139,7 +140,18 @@ function lineOfStep({ step, epoch, state, why, sizeBytes, node, place, committed
   return `${stepWords(step, stepSourceOf(place))}${size}${where}, ${age} ago${by}, epoch ${epoch}; ${STATE_WORDS[state]}${reason}`;
 }
 
-async function readRuns({ calls }: OpenBucket, prefix: string): Promise<ShownRun[]> {
+/** Reads all claims of a run only where its newest checkpoints are none to go on from. Faults: those of the store. */
+async function readNewest(records: RunRecords, run: RunName): Promise<{ record: RunRecord; newest: Chosen | null }> {
+  const newestIn = (record: RunRecord) => newestOf(choosingFrom(records, record));
+  const record = await records.readNewest(run);
+  const newest = await newestIn(record);
+  if (newest?.listed.writerEpoch === record.checkpoints[0]?.writerEpoch) return { record, newest };
+  const whole = await records.read(run);
+  return { record: whole, newest: await newestIn(whole) };
+}
+
+/** Reads what is shown of each run, the latest first. Faults: those of the store. */
+export async function readRuns(calls: BucketCalls, prefix: string): Promise<ShownRun[]> {
   const { manifests, claims, keeping } = OWN_FOLDERS;
   const folders = [manifests, claims, keeping, `${FINDINGS}/`].map((folder) => `${prefix}${folder}`);
   const listed = await listAhead(calls, folders);
@@ -148,10 +160,12 @@ async function readRuns({ calls }: OpenBucket, prefix: string): Promise<ShownRun
   const shown: ShownRun[] = [];
   await forEachOf(
     names.flatMap((name) => runName.safeParse(name).data ?? []),
-    LANES,
+    CONNECTIONS,
     async (run) => {
-      const [record, found] = await Promise.all([records.read(run), readLeaseOrNull({ calls, prefix, run })]);
-      const newest = await newestOf(choosingFrom(records, record));
+      const [{ record, newest }, found] = await Promise.all([
+        readNewest(records, run),
+        readLeaseOrNull({ calls, prefix, run }),
+      ]);
       const lease = found?.lease ?? null;
       shown.push({
         run,
@@ -176,6 +190,6 @@ function lineOf({ run, newestStep, checkpoints, sizeBytes, committedAt, writer }
         ? `; ${shownName(writer.name)} writes it`
         : `; last written by ${shownName(writer.name)}`;
   const count = `${formatCount(checkpoints)} checkpoint${checkpoints === 1 ? "" : "s"}`;
-  const newest = newestStep === null ? "nothing to go on from" : `step ${formatCount(newestStep)}${size}${age}`;
+  const newest = newestStep === null ? "nothing to go on from" : `${stepWords(newestStep)}${size}${age}`;
   return `${shownName(run)}: ${newest}; ${count}${who}`;
 }

@@ -1,3 +1,4 @@
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { resolve } from "node:path";
 import * as z from "zod";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
@@ -49,7 +50,7 @@ export async function saveCheckpoint(command: AgentCommand & { operands: readonl
     },
   );
   const { run, step, sizeBytes, files } = saved;
-  const what = `${run} step ${formatCount(step)}, ${formatCount(files)} files, ${formatBytes(sizeBytes)}`;
+  const what = `${run} ${stepWords(step)}, ${formatCount(files)} files, ${formatBytes(sizeBytes)}`;
   const isSafe = saved.state === "done";
   if (saved.state === "superseded") throw new Fault("SUPERSEDED", { op: "save", subject: wanted.data.path });
   const lead = !isSafe ? "Captured" : saved.isPiece === true ? "Kept, and safe with the pieces of all nodes" : "Safe";

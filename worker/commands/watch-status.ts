@@ -1,3 +1,4 @@
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { LocalStatus } from "#protocol/local-api/local.ts";
 import type { TransferProgress } from "#protocol/wire/reports.ts";
 import { formatBytes, formatCount, formatEta, formatRate } from "#protocol/base/units.ts";
@@ -80,7 +81,7 @@ function linesOf(transfer: TransferProgress, columns: number): string[] {
   const done = Math.floor(share * width);
   const bar = `${"█".repeat(done)}${"░".repeat(width - done)}`;
   const parts = [
-    `${WORDS[direction]} ${shownName(run)} step ${formatCount(step)}`,
+    `${WORDS[direction]} ${shownName(run)} ${stepWords(step)}`,
     `${formatBytes(bytesDone)} of ${formatBytes(bytesTotal)}`,
   ];
   if (rest.fault !== null) parts.push(sentenceOf(rest.fault));

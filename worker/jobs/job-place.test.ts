@@ -17,13 +17,14 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 const nobody = { name: "nobody", uid: 65534, gid: 65534, groups: [65534], home: "/", shell: "", setpriv: "/setpriv" };
 const isRoot = process.getuid?.() === 0;
 
-const taken = (draft: Partial<JobDraft>): TakenJob => ({
+const taken = (draft: Partial<Omit<JobDraft, "secrets">>): TakenJob => ({
   id,
   attempt: 1,
   epoch: 1,
   run: "llama",
   name: "llama",
   spec: jobSpec.parse({ command: "train", ...draft }),
+  secrets: {},
   claim: { epoch: 1, newest: null, parent: null },
 });
 

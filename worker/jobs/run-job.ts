@@ -151,7 +151,8 @@ function supervisionOf({ worker, job, place, orphan }: Attempt): Supervision {
   return {
     program: [spec.command, ...spec.arguments],
     env,
-    variables: { ...spec.environment, TIDEMARK_JOB_ID: job.id },
+    variables: { ...spec.environment, ...job.secrets, TIDEMARK_JOB_ID: job.id },
+    hidden: Object.values(job.secrets),
     cwd,
     out,
     err,

@@ -1,3 +1,4 @@
+import { shownStep, stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { RunBacklog, NodeEventBody } from "#protocol/wire/reports.ts";
@@ -49,7 +50,7 @@ export const safeNotice = (about: About, { run, safeStep, unsafeCheckpoints: cou
       count === 0
         ? `${about.node}: nothing of ${run} waits any more`
         : `${about.node}: nothing of ${run} waits for too long any more; ${formatCount(count)} still wait`,
-    lines: safeStep === null ? [] : [`The newest safe step is ${formatCount(safeStep)}.`],
+    lines: safeStep === null ? [] : [`The newest safe step is ${shownStep(safeStep)}.`],
     todo: "",
   });
 
@@ -77,7 +78,7 @@ export function eventNotice(about: About, event: NodeEventBody): AlertMessage | 
     kind: "firing",
     severity: "info",
     rule: "restored",
-    title: `${node}: step ${formatCount(step)} of ${run} was restored`,
+    title: `${node}: ${stepWords(step)} of ${run} was restored`,
     lines: [`${formatBytes(bytes)} were fetched.`],
     todo: "",
   });

@@ -5,6 +5,7 @@ import type { Writable } from "node:stream";
 import { Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { codeOf } from "../base/disk-fault.ts";
+import { createMask } from "./mask-output.ts";
 import { passOutput } from "./pass-output.ts";
 
 /** The training program. Its output goes to this process's streams. */
@@ -28,10 +29,12 @@ export const exitCodeOf = ({ code, signal }: ProgramEnd): number =>
 
 export interface ProgramOptions {
   env: Readonly<Record<string, string | undefined>>;
-  /** Streams for its output. A terminal is inherited, and then `onSaid` gets no output. */
+  /** Streams for its output. A terminal is inherited unless something is hidden, and then `onSaid` gets no output. */
   out: Writable & { isTTY?: boolean };
   err: Writable & { isTTY?: boolean };
   onSaid(chunk: Buffer): void;
+  /** Values that are replaced in its output. */
+  hidden?: readonly string[];
   /** Whether the program gets its own session; otherwise it shares the terminal. */
   hasOwnSession: boolean;
   /** Working folder; the worker's own when left out. */
@@ -43,9 +46,9 @@ const LAST_WORDS_MS = 1_000;
 
 /** Starts a program. `ended` rejects with PROGRAM_NOT_FOUND or PROGRAM_NOT_EXECUTABLE when that fails. */
 export function startProgram(command: readonly string[], options: ProgramOptions): Program {
-  const { out, err, env, onSaid, hasOwnSession, cwd } = options;
+  const { out, err, env, onSaid, hasOwnSession, cwd, hidden = [] } = options;
   const [file = "", ...args] = command;
-  const streams = [out, err].map((stream) => (stream.isTTY === true ? "inherit" : "pipe"));
+  const streams = [out, err].map((stream) => (stream.isTTY === true && hidden.length === 0 ? "inherit" : "pipe"));
   const child: ChildProcess = spawn(file, args, {
     stdio: ["inherit", streams[0] ?? "inherit", streams[1] ?? "inherit"],
     env: { ...env } as NodeJS.ProcessEnv,
@@ -56,7 +59,7 @@ export function startProgram(command: readonly string[], options: ProgramOptions
     [child.stdout, out],
     [child.stderr, err],
   ] as const) {
-    if (from !== null) passOutput(from, to, onSaid);
+    if (from !== null) passOutput(from, to, { onSaid, mask: createMask(hidden) });
   }
   const ended = new Promise<ProgramEnd>((resolve, reject) => {
     child.once("error", (error) => reject(startFault(error, file)));

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 
@@ -14,7 +15,7 @@ export function chooseFiles<M extends Pick<StoredManifest, "files" | "run" | "st
   const files = manifest.files.filter(({ path }) => names.delete(path));
   const [missing] = names;
   if (missing !== undefined) {
-    const detail = `step ${manifest.step} of ${manifest.run} has no such file`;
+    const detail = `${stepText(manifest.step)} of ${manifest.run} has no such file`;
     throw new Fault("NOT_FOUND", { op: "restore", subject: missing, detail });
   }
   return { ...manifest, files, sizeBytes: files.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };

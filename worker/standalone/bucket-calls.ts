@@ -3,6 +3,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { quoteEtag } from "#storage/answers/check-range.ts";
 import type { ArchiveState } from "#storage/answers/storage-class.ts";
 import { faultOfAnswer, type HttpAnswer } from "#storage/answers/faults.ts";
+import { listInRanges } from "../object-copy/listing/list-in-ranges.ts";
 import { listPages, type ListedObject } from "../object-copy/listing/list-objects.ts";
 import { askStore } from "../object-copy/requests/ask-store.ts";
 import { findObject, headObject } from "../object-copy/requests/head.ts";
@@ -26,6 +27,8 @@ export interface BucketCalls {
   folders(prefix: string): Promise<string[]>;
   /** An object that is not there is what was wanted. Faults: those of the store, CANCELLED. */
   remove(key: string): Promise<void>;
+  /** Number of requests that are worth sending at a time. */
+  readonly width: number;
   /** Epoch ms by the store's clock: the last `Date` it gave, and what has passed since by a clock that only goes up. */
   now(): number;
 }
@@ -73,7 +76,11 @@ function etagOf(answer: HttpAnswer, at: { op: string; key: string }): string {
   throw new Fault("UNEXPECTED_ANSWER", { op: at.op, subject: at.key, detail: "it has no ETag" });
 }
 
-export function createBucketCalls(storeSession: StoreSession, signal: AbortSignal): BucketCalls {
+/** `width`: number of connections that its requests share. */
+export function createBucketCalls(
+  storeSession: StoreSession,
+  { signal, width }: { signal: AbortSignal; width: number },
+): BucketCalls {
   let clock: { storeMs: number; seenMs: number } | null = null;
   const learnTime = ({ headers }: HttpAnswer) => {
     const storeMs = instantOf(headers["date"]);
@@ -131,6 +138,7 @@ export function createBucketCalls(storeSession: StoreSession, signal: AbortSigna
   };
   return {
     read,
+    width,
     now: () => (clock === null ? storeSession.now() : clock.storeMs + (performance.now() - clock.seenMs)),
     write: async (key, text, condition) => {
       const etag = await put(key, text, condition);
@@ -139,9 +147,7 @@ export function createBucketCalls(storeSession: StoreSession, signal: AbortSigna
       const there = await read(key);
       return there?.text === text ? there.etag : null;
     },
-    list: async function* (prefix) {
-      for await (const { objects } of listPages(storeSession, { prefix, signal })) yield* objects;
-    },
+    list: (prefix) => listInRanges((wish) => listPages(storeSession, { ...wish, signal }), prefix),
     archiveState: async (key) => (await headObject(storeSession, { key, signal })).archive,
     folders: async (prefix) => {
       const found: string[] = [];

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
@@ -229,7 +230,7 @@ async function requireStep(run: RunName, choosing: Choosing, step: number): Prom
   if (chosen !== null) return chosen;
   const steps = [...new Set(choosing.record.checkpoints.map((one) => one.step))].slice(0, 8).join(", ");
   const there = steps === "" ? "it has none at all" : `the newest are ${steps}`;
-  const detail = `it has no complete checkpoint of step ${step}; ${there}`;
+  const detail = `it has no complete checkpoint of ${stepText(step)}; ${there}`;
   throw new Fault("NOT_FOUND", { op: "claimEpoch", subject: run, detail });
 }
 

@@ -52,7 +52,7 @@ it("goes on from no checkpoint of which its node learned later that files are mi
   find(newest, bucket.clock.now + 5, { kind: "verified" });
   expect(await newestStep()).toBe(10);
   const records = createRunRecords(bucket.calls, PREFIX);
-  const { steps } = await listSteps(choosingFrom(records, await records.read(RUN)), 10);
+  const { steps } = await listSteps(choosingFrom(records, await records.read(RUN)), { most: 10, width: 4 });
   expect(steps.map(({ step, state, why }) => [step, state, why])).toEqual([
     [20, "doubtful", "optim_20.pt is missing"],
     [10, "newest", null],

@@ -1,10 +1,8 @@
 import { beforeEach, describe, expect, it } from "vitest";
-import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
-import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { nodeName } from "#protocol/base/names.ts";
 import type { KeepRecord } from "#protocol/retention/keeping.ts";
-import { createBucket, PREFIX, RUN, storeCheckpoint, storeRecord } from "../testing/memory-bucket.ts";
+import { createBucket, PREFIX, RUN, storeCheckpoint, storeClaim, storeRecord } from "../testing/memory-bucket.ts";
 import { chooseWanted, newestOf } from "./choose-checkpoint.ts";
 import { announceRestore } from "./delete-checkpoint.ts";
 import { keepRun, type KeepParts } from "./keep-run.ts";
@@ -34,15 +32,6 @@ function partsOf(rules: string, changes: Partial<KeepParts> = {}): KeepParts {
     ...changes,
   };
 }
-const storeClaim = (
-  { objects }: ReturnType<typeof createBucket>,
-  about: Pick<EpochClaim, "epoch" | "branch" | "isChosen"> & { parent?: EpochClaim["parent"] },
-) => {
-  const node = { id: "node-of-one", name: "one" };
-  const claim = { format: "tidemark.epoch", version: 1, run: RUN, parent: null, node, claimedAt: 1, ...about };
-  const key = epochClaimKey(PREFIX, { run: RUN, epoch: about.epoch });
-  objects.set(key, { text: JSON.stringify(claim), etag: '"c"', modifiedAtMs: 1 });
-};
 const store = (...steps: number[]): string[] => steps.map((step) => storeCheckpoint(bucket, { epoch: 1, step }));
 const read = () => createRunRecords(bucket.calls, PREFIX).read(RUN);
 const stepsLeft = async () => (await read()).checkpoints.map(({ step }) => step);

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { readFile, stat } from "node:fs/promises";
 import { randomUUID } from "node:crypto";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
@@ -98,7 +99,7 @@ export const holdsKeyOf = (file: KeyFile | null, { transform }: Pick<SealedManif
 export function keyNeeded(file: KeyFile | null, { run, step, transform }: SealedManifest): Fault {
   const which = `it needs the key ${transform.keyId}`;
   const detail = file === null ? which : `${which}, which is not in ${file.path}`;
-  return new Fault("SEAL_KEY_NEEDED", { op: "unlock", subject: `step ${step} of ${run}`, detail });
+  return new Fault("SEAL_KEY_NEEDED", { op: "unlock", subject: `${stepText(step)} of ${run}`, detail });
 }
 
 /** Returns the key of a checkpoint. @throws Fault SEAL_KEY_NEEDED, SEAL_BROKEN */

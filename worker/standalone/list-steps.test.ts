@@ -9,7 +9,7 @@ import { createRunRecords } from "./run-record.ts";
 
 async function listed(bucket: ReturnType<typeof createBucket>, damaged: string[] = [], most = 100) {
   const records = createRunRecords(bucket.calls, PREFIX);
-  return listSteps(choosingFrom(records, await records.read(RUN), new Set(damaged)), most);
+  return listSteps(choosingFrom(records, await records.read(RUN), new Set(damaged)), { most, width: 4 });
 }
 
 test("each checkpoint says what it is to the run, and why nothing goes on from it", async () => {

@@ -36,16 +36,20 @@ export interface ListedStep {
   committedAt: number;
 }
 
-const LANES = 16;
-
-/** Lists at most `most` checkpoints of a run, the newest first, with the trash last. Reads the manifest of each. Faults: those of the store. */
-export async function listSteps(choosing: Choosing, most: number): Promise<{ steps: ListedStep[]; older: number }> {
+/**
+ * Lists at most `most` checkpoints of a run, the newest first, with the trash last. Reads the manifest of each, `width` at a time.
+ * Faults: those of the store.
+ */
+export async function listSteps(
+  choosing: Choosing,
+  { most, width }: { most: number; width: number },
+): Promise<{ steps: ListedStep[]; older: number }> {
   const { record } = choosing;
   const newest = await newestOrNull(choosing);
   const abandoned = abandonedIn(record);
   const all = [...record.checkpoints, ...record.trashed];
   const steps: ListedStep[] = [];
-  await forEachOf([...all.slice(0, most).entries()], LANES, async ([at, one]) => {
+  await forEachOf([...all.slice(0, most).entries()], width, async ([at, one]) => {
     const read = await readOrWhy(choosing, one);
     const { checkpointId, step, writerEpoch: epoch, committedAt } = one;
     const isTrashed = at >= record.checkpoints.length;

@@ -60,6 +60,10 @@ const CALL_MS = 30_000;
 /** Enough for claims and listings. */
 const CONNECTIONS = 4;
 const MEMORY_BYTES = 8 * 1024 * 1024;
+/** With the spare connections of the engine. */
+const LEAST_WIDTH = 8;
+/** Memory that the engine counts for each connection. */
+const CONNECTION_BYTES = 640 * 1024;
 
 /** Reads `--to`. @throws Fault BAD_INPUT */
 export function readTo(text: string): { bucket: string; prefix: string } {
@@ -91,6 +95,7 @@ export async function openBucket(
   config: Config,
   at: { bucket: string; prefix: string; signal: AbortSignal; connections?: number },
 ): Promise<OpenBucket> {
+  const { connections = CONNECTIONS } = at;
   const keys = openKeys(config);
   const access = readAccess(config, at.bucket);
   const createSource = (how?: { putsOnlyIfAbsent: boolean }) =>
@@ -101,8 +106,8 @@ export async function openBucket(
     traits: access.traits,
     trust: access.trust,
     direction: "down",
-    connections: at.connections ?? CONNECTIONS,
-    memoryBytes: MEMORY_BYTES,
+    connections,
+    memoryBytes: MEMORY_BYTES + connections * CONNECTION_BYTES,
     limitBytesPerSecond: 0,
     signerNow: source.now,
     // As with a hub that is away, whoever asks decides whether to wait.
@@ -125,7 +130,7 @@ export async function openBucket(
     now: source.now,
     aheadMs: source.aheadMs,
   };
-  const calls = createBucketCalls(storeSession, at.signal);
+  const calls = createBucketCalls(storeSession, { signal: at.signal, width: Math.max(LEAST_WIDTH, connections) });
   const records = createRunRecords(calls, at.prefix);
   const askVersions = () => keepsVersions(storeSession, at.signal);
   const uploads = createUploadCalls(storeSession, at.signal);

@@ -2,8 +2,6 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 
-const LANES = 8;
-
 /**
  * Fetches those objects that `known` lacks; for objects that never change. Stores null for one that is no text, is too large, or
  * that `parse` refuses with BAD_INPUT. An object that is gone is not stored. Faults: those of the store and of `parse`.
@@ -15,7 +13,7 @@ export async function readOnce<T>(
 ): Promise<void> {
   await forEachOf(
     keys.filter((key) => !known.has(key)),
-    LANES,
+    calls.width,
     async (key) => {
       try {
         const found = await calls.read(key);

@@ -37,9 +37,13 @@ export interface ListedCheckpoint {
   committedAt: number;
 }
 
+interface ListedClaim {
+  key: string;
+  epoch: number;
+}
+
 const MANIFEST_NAME = /^e(\d{6})\/s(\d{12})-(.+)-([a-z0-9]{12,32})\.json$/;
 const CLAIM_NAME = /^e(\d{6})\.json$/;
-const LANES = 8;
 
 /** Reads a key below `manifests/`; null where it is none of a manifest. */
 export function readManifestKey(
@@ -56,6 +60,11 @@ export function readManifestKey(
 export interface RunRecords {
   /** Faults: those of the store: what cannot be read is not nothing. */
   read(run: RunName): Promise<RunRecord>;
+  /**
+   * As `read`, with only those claims that are newer than the newest checkpoint: they decide whether a person left it behind. It
+   * does not tell that of older checkpoints. Faults: those of the store.
+   */
+  readNewest(run: RunName): Promise<RunRecord>;
   /** Returns a manifest and its text as it is stored. Faults: CHECKPOINT_INCOMPLETE when it is none, those of the store. */
   manifest(listed: Pick<ListedCheckpoint, "key">): Promise<{ manifest: StoredManifest; text: string }>;
   /** Finds a checkpoint by its number, of whatever run; null where there is none. Faults: those of the store. */
@@ -73,25 +82,28 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
   const retentionRecords = createRetentionRecords(calls, prefix);
   const findings = createFindings(calls, prefix);
 
-  /** A claim that cannot be read keeps its number, and nobody from the others. */
-  const readClaims = async (run: RunName): Promise<{ claims: EpochClaim[]; highest: number }> => {
+  const listClaims = async (run: RunName): Promise<ListedClaim[]> => {
     const folder = `${prefix}${OWN_FOLDERS.claims}${run}/`;
-    const keys: string[] = [];
-    for await (const { key } of calls.list(folder)) if (CLAIM_NAME.test(key.slice(folder.length))) keys.push(key);
+    const listed: ListedClaim[] = [];
+    for await (const { key } of calls.list(folder)) {
+      const [, epoch] = CLAIM_NAME.exec(key.slice(folder.length)) ?? [];
+      if (epoch !== undefined) listed.push({ key, epoch: Number(epoch) });
+    }
+    return listed;
+  };
+
+  /** A claim that cannot be read keeps its number, and nobody from the others. */
+  const readClaims = async (run: RunName, listed: readonly ListedClaim[]): Promise<EpochClaim[]> => {
     await forEachOf(
-      keys.filter((key) => !claims.has(key)),
-      LANES,
-      async (key) => {
+      listed.filter(({ key }) => !claims.has(key)),
+      calls.width,
+      async ({ key }) => {
         const found = await readText(calls, key);
         const read = found === null ? null : epochClaim.safeParse(parseJsonOrNull(found.text));
         if (read?.success === true && read.data.run === run) claims.set(key, read.data);
       },
     );
-    const highest = keys.reduce(
-      (most, key) => Math.max(most, Number(CLAIM_NAME.exec(key.slice(folder.length))?.[1])),
-      0,
-    );
-    return { claims: keys.flatMap((key) => claims.get(key) ?? []).toSorted((a, b) => a.epoch - b.epoch), highest };
+    return listed.flatMap(({ key }) => claims.get(key) ?? []).toSorted((a, b) => a.epoch - b.epoch);
   };
 
   const listManifests = async (folder: string): Promise<ListedCheckpoint[]> => {
@@ -106,31 +118,41 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
     return listed;
   };
 
+  const readRun = async (run: RunName, { isNewestOnly }: { isNewestOnly: boolean }): Promise<RunRecord> => {
+    const listing = listClaims(run);
+    const [listedClaims, early, listed, retention, { damaged, doubted }] = await Promise.all([
+      listing,
+      isNewestOnly ? null : listing.then((all) => readClaims(run, all)),
+      listManifests(`${prefix}${OWN_FOLDERS.manifests}${run}/`),
+      retentionRecords.read(run),
+      findings.of(run),
+    ]);
+    // The later of two attempts at one checkpoint counts.
+    const newest = listed.toSorted((a, b) => byNewest(a, b) || b.committedAt - a.committedAt);
+    const once = new Map<string, ListedCheckpoint>();
+    for (const one of newest) if (!once.has(one.checkpointId)) once.set(one.checkpointId, one);
+    const isTrashed = ({ checkpointId }: ListedCheckpoint) => retention.get(checkpointId)?.trash != null;
+    const all = [...once.values()];
+    const checkpoints = all.filter((one) => !isTrashed(one));
+    const newestEpoch = checkpoints[0]?.writerEpoch ?? 0;
+    const later = listedClaims.filter(({ epoch }) => epoch > newestEpoch);
+    return {
+      claims: early ?? (await readClaims(run, later)),
+      checkpoints,
+      trashed: all.filter(isTrashed),
+      retention,
+      damaged,
+      doubted,
+      highestEpoch: [...listedClaims.map(({ epoch }) => epoch), ...listed.map(({ writerEpoch }) => writerEpoch)].reduce(
+        (most, epoch) => Math.max(most, epoch),
+        0,
+      ),
+    };
+  };
+
   return {
-    read: async (run) => {
-      const [found, listed, retention, { damaged, doubted }] = await Promise.all([
-        readClaims(run),
-        listManifests(`${prefix}${OWN_FOLDERS.manifests}${run}/`),
-        retentionRecords.read(run),
-        findings.of(run),
-      ]);
-      // The later of two attempts at one checkpoint counts.
-      const newest = listed.toSorted((a, b) => byNewest(a, b) || b.committedAt - a.committedAt);
-      const once = new Map<string, ListedCheckpoint>();
-      for (const one of newest) if (!once.has(one.checkpointId)) once.set(one.checkpointId, one);
-      const highestEpoch = listed.reduce((most, { writerEpoch }) => Math.max(most, writerEpoch), found.highest);
-      const isTrashed = ({ checkpointId }: ListedCheckpoint) => retention.get(checkpointId)?.trash != null;
-      const all = [...once.values()];
-      return {
-        claims: found.claims,
-        checkpoints: all.filter((one) => !isTrashed(one)),
-        trashed: all.filter(isTrashed),
-        retention,
-        damaged,
-        doubted,
-        highestEpoch,
-      };
-    },
+    read: (run) => readRun(run, { isNewestOnly: false }),
+    readNewest: (run) => readRun(run, { isNewestOnly: true }),
     manifest: async ({ key }) => {
       const known = manifests.get(key);
       if (known !== undefined) return known;

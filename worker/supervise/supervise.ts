@@ -26,6 +26,8 @@ export interface Supervision {
   env: Environment;
   /** Variables for this program. Those of the worker, such as TIDEMARK_RESUME_PATH, replace variables of the same name. */
   variables?: Environment;
+  /** Values that are replaced by `***` where the program prints them. */
+  hidden?: readonly string[];
   /** Working folder of the program; the worker's own when left out. */
   cwd?: string;
   /** Stream for the program's stdout. */
@@ -102,7 +104,7 @@ async function startBeside(
   points: readonly ResumePoint[],
   { program: words, running, orphan, user, mayLower, ...about }: Supervision,
 ): Promise<GuardedProgram> {
-  const { out, err, sharesTerminal, cwd } = about;
+  const { out, err, sharesTerminal, cwd, hidden = [] } = about;
   running.program = null;
   running.missed = null;
   const tail = createLogTail();
@@ -120,7 +122,7 @@ async function startBeside(
   const program = await startGuarded(agent, {
     command: started.command,
     name: words[0] ?? "",
-    options: { env, out, err, onSaid, hasOwnSession: !sharesTerminal, ...(cwd !== undefined && { cwd }) },
+    options: { env, out, err, onSaid, hidden, hasOwnSession: !sharesTerminal, ...(cwd !== undefined && { cwd }) },
     ...orphan,
     onStart: () => mayLower && comeBack(),
   });

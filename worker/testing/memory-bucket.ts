@@ -1,6 +1,6 @@
-import { manifest, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
+import { manifest, type EpochClaim, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { attemptId, filePath, runName } from "#protocol/base/names.ts";
-import { dataKey, keepRecordKey, manifestKey } from "#protocol/checkpoint/keys.ts";
+import { dataKey, epochClaimKey, keepRecordKey, manifestKey } from "#protocol/checkpoint/keys.ts";
 import type { KeepRecord } from "#protocol/retention/keeping.ts";
 import type { BucketCalls } from "../standalone/bucket-calls.ts";
 
@@ -11,6 +11,7 @@ export function createBucket({ isConditional = true } = {}) {
   let etags = 0;
   const calls: BucketCalls = {
     now: () => clock.now,
+    width: 8,
     read: async (key) => objects.get(key) ?? null,
     write: async (key, text, condition) => {
       const there = objects.get(key);
@@ -75,6 +76,17 @@ export function storeCheckpoint(
   const key = manifestKey(PREFIX, { run: RUN, epoch, step, checkpointId: id, attempt });
   objects.set(key, { text: JSON.stringify(made), etag: '"m"', modifiedAtMs: clock.now });
   return id;
+}
+
+/** Stores the claim of an epoch. */
+export function storeClaim(
+  { objects }: ReturnType<typeof createBucket>,
+  about: Pick<EpochClaim, "epoch" | "branch" | "isChosen"> & { parent?: EpochClaim["parent"] },
+): void {
+  const node = { id: "node-of-one", name: "one" };
+  const claim = { format: "tidemark.epoch", version: 1, run: RUN, parent: null, node, claimedAt: 1, ...about };
+  const key = epochClaimKey(PREFIX, { run: RUN, epoch: about.epoch });
+  objects.set(key, { text: JSON.stringify(claim), etag: '"c"', modifiedAtMs: 1 });
 }
 
 /** Stores a retention record as a hub writes it; returns its id. */

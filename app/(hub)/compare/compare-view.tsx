@@ -1,4 +1,5 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "../../_ui/navigation/link.tsx";
 import { useSearchParams } from "next/navigation";
@@ -29,7 +30,7 @@ const ComparedPanel = onItsWay(
 );
 
 const nameOf = ({ run, step }: Pick<CheckpointView, "run" | "step">): string =>
-  `${visibleText(run)} step ${formatCount(step)}`;
+  `${visibleText(run)} ${stepWords(step)}`;
 
 /** Compares two checkpoints, which are kept in the address. With only the later one given, the step before it is used. */
 export function CompareView() {

@@ -1,4 +1,5 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQuery } from "@tanstack/react-query";
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
@@ -129,7 +130,7 @@ function RunRowView({ run }: { run: RunRow }) {
         <RunTide run={run} />
       </Cell>
       <Cell from="sm" align="right">
-        {run.newestStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.newestStep)}`}
+        {run.newestStep === null ? <span className="text-faint">none</span> : stepWords(run.newestStep)}
         {run.newestAt !== null && (
           <div className="text-12 text-faint">
             <Age at={run.newestAt} />
@@ -162,7 +163,7 @@ function RunRowView({ run }: { run: RunRow }) {
       <Cell align="right" className="max-sm:pr-4">
         <Tag tone={state.tone}>{state.text}</Tag>
         <div className="text-12 text-faint sm:hidden">
-          {run.newestStep === null ? "nothing safe yet" : `safe step ${formatCount(run.newestStep)}`}
+          {run.newestStep === null ? "nothing safe yet" : `safe ${stepWords(run.newestStep)}`}
         </div>
       </Cell>
       <Cell from="sm" align="right">

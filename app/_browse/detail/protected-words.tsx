@@ -1,6 +1,6 @@
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { Link } from "../../_ui/navigation/link.tsx";
 import type { Protection } from "#protocol/buckets/bucket.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 
 /** Says to what a protected object belongs, and where it can be removed. */
@@ -11,7 +11,7 @@ export function ProtectedWords({ protection }: { protection: Protection }) {
       <>
         {why === "manifest" ? "It is the manifest of " : "It belongs to "}
         <Link href={`/checkpoints/${encodeURIComponent(checkpointId)}`} className="text-ink underline">
-          {visibleText(run)} step {formatCount(step)}
+          {visibleText(run)} {stepWords(step)}
         </Link>
         ; remove the checkpoint there.
       </>

@@ -1,7 +1,7 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { Link } from "../../_ui/navigation/link.tsx";
 import { sentenceOf } from "#protocol/faults/fault.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import type { EventRow } from "#protocol/wire/views.ts";
 import { Mark } from "../../_ui/indicators/mark.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
@@ -26,7 +26,7 @@ export function EventWords({ event }: { event: EventRow }) {
   if (event.kind === "checkpoint-safe" && event.step !== null)
     return (
       <>
-        saved {link} step {formatCount(event.step)}
+        saved {link} {stepWords(event.step)}
         {event.work === "risk" && " as doubtful"}
       </>
     );

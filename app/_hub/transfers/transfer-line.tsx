@@ -1,8 +1,8 @@
 "use client";
+import { stepText, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { Link } from "../../_ui/navigation/link.tsx";
 import { transferPhaseOf } from "#protocol/fleet/node-status.ts";
 import type { TransferRow } from "#protocol/wire/views.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import { Button } from "../../_ui/controls/button.tsx";
 import { Mark, type Tone } from "../../_ui/indicators/mark.tsx";
 import { PieceMap } from "../../_ui/indicators/piece-map.tsx";
@@ -44,7 +44,10 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
   const words = row.fault === null ? null : wordsOf(row.fault);
   const ended = row.state === "done" || row.state === "cancelled" || row.state === "superseded";
   return (
-    <li className="flex gap-2.5 px-4 py-3" aria-label={`${verb} of ${row.run} step ${row.step} on ${row.nodeName}`}>
+    <li
+      className="flex gap-2.5 px-4 py-3"
+      aria-label={`${verb} of ${row.run} ${stepText(row.step)} on ${row.nodeName}`}
+    >
       <Mark
         tone={pending === null ? (unheard ? "risk" : toneOf(row)) : WISH_TONES[pending.action]}
         className="mt-[5px]"
@@ -68,7 +71,7 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
               href={`/checkpoints/${encodeURIComponent(row.checkpointId)}`}
               className="nums font-mid hover:underline"
             >
-              step {formatCount(row.step)}
+              {stepWords(row.step)}
             </Link>
             <span className="text-faint"> → </span>
             {row.direction !== "upload" && subject === "with-node" && (
@@ -140,7 +143,7 @@ function TransferActions({ row, pending, onAct }: TransferActionsProps) {
           size="small"
           disabled={whyNot !== null || (pending !== null && (action !== "cancel" || pending.action === "cancel"))}
           title={whyNot ?? undefined}
-          aria-label={`${WORD[action]} ${row.run} step ${row.step}`}
+          aria-label={`${WORD[action]} ${row.run} ${stepText(row.step)}`}
           onClick={() => act(action)}
         >
           {WORD[action]}

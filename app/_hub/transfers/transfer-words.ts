@@ -1,3 +1,4 @@
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { TransferRow } from "#protocol/wire/views.ts";
 import { formatCount, formatDuration, formatEta, formatRate, type RateUnit } from "#protocol/base/units.ts";
 import type { Tone } from "../../_ui/indicators/mark.tsx";
@@ -107,7 +108,7 @@ export function transferSentence(row: TransferRow, unit: RateUnit): string {
   const from = row.direction === "upload" ? `${row.nodeName} → ${place}` : `${row.bucket} → ${row.nodeName}:${place}`;
   return visibleText(
     [
-      `${row.run} step ${formatCount(row.step)}: ${from}`,
+      `${row.run} ${stepWords(row.step)}: ${from}`,
       ...(file === null ? [] : [file]),
       factsOf(row, unit),
       paceOf(row, unit),

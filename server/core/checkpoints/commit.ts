@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { mayBecome, type CheckpointState, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
@@ -79,7 +80,7 @@ async function recordComplete({ hub, node, checkpoint, manifest, text, sha256 }:
     await tx.checkpointContent.update({ where: { checkpointId: id }, data: { manifest: text } });
     // An event with a step counts as one of a checkpoint, and neither a final model nor a piece is one.
     const ofStep = manifest.role === undefined && manifest.piece === undefined ? { step } : {};
-    const what = manifest.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
+    const what = manifest.role === "final-model" ? `the final model of ${run}` : `${stepText(step)} of ${run}`;
     const { doubt, piece } = manifest;
     const doubtful = doubt === undefined || piece !== undefined ? "" : ` as doubtful: ${visibleText(doubt)}`;
     const which = piece === undefined ? "" : `the piece of node ${piece.rank} of ${piece.of} of `;

@@ -22,6 +22,7 @@ it("takes what a node captured before its program began anew as a checkpoint of 
   expect(await stateOf(late.checkpointId)).toBe("complete");
   const { checkpoints, newestStep } = await callAs(test.hub, "viewer").runs.get({ run });
   expect(newestStep).toBe(50);
+  expect((await callAs(test.hub, "viewer").homes.get({ run })).homes.map((one) => one.newestStep)).toEqual([50]);
   expect(checkpoints.map(({ writerEpoch, step }) => [writerEpoch, step])).toEqual([
     [2, 50],
     [1, 200],

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { EarlierLine } from "#protocol/wire/hello.ts";
 import type { Transaction } from "#prisma/open.ts";
@@ -24,7 +25,7 @@ export async function earlierLine(
     const countIn = (writerEpoch: number | { gt: number }) =>
       db.checkpoint.count({ where: { run, step: BigInt(step), writerEpoch, nodeId: { not: nodeId } } });
     if ((await countIn({ gt: epoch })) > 0 && (await countIn(epoch)) === 0) {
-      const detail = `step ${step} is written in the line that begins with epoch ${next.epoch}`;
+      const detail = `${stepText(step)} is written in the line that begins with epoch ${next.epoch}`;
       throw new Fault("EPOCH_OVER", { op: "announce", subject: run, detail });
     }
   }

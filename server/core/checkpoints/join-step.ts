@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import * as z from "zod";
 import { isAdopted } from "#protocol/checkpoint/adopted.ts";
 import type { Manifest } from "#protocol/checkpoint/checkpoint.ts";
@@ -180,7 +181,7 @@ async function record(
       data: { state: "joined", joinedId: id },
     });
     const many = `${manifest.joined?.pieces.length ?? 0} nodes`;
-    const line = `step ${step} of ${run} is whole: joined from the pieces of ${many} (${formatBytes(manifest.sizeBytes)} in ${bucket})`;
+    const line = `${stepText(step)} of ${run} is whole: joined from the pieces of ${many} (${formatBytes(manifest.sizeBytes)} in ${bucket})`;
     return recordEvent(tx, { at: now.getTime(), kind: "checkpoint-safe", work: "safe", node, run, step, text: line });
   });
   hub.live.totals = { ...hub.live.totals, checkpointsComplete: hub.live.totals.checkpointsComplete - rows.length + 1 };

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { isSealed, openManifest, type SealedManifest } from "#storage/encryption/open-manifest.ts";
@@ -22,7 +23,7 @@ export async function keyOfCheckpoint(
   const { keyId, wrapped } = read.transform;
   const secret = await db.sealKeySecret.findUnique({ where: { keyId } });
   if (secret === null)
-    throw new Fault("SEAL_KEY_MISSING", { op: "unlock", subject: `step ${read.step} of ${read.run}` });
+    throw new Fault("SEAL_KEY_MISSING", { op: "unlock", subject: `${stepText(read.step)} of ${read.run}` });
   const at = { keyId, id: read.id, run: read.run, step: read.step };
   const { key } = await signer.unwrap({ place: sealKeyPlace(keyId), sealed: secret.sealed, wrapped, at });
   return Buffer.from(key, "base64url");

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { damageWords } from "#protocol/checkpoint/damage.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
@@ -12,6 +13,6 @@ export function refuseDamaged(checkpoint: Checkpoint, files: readonly string[] |
   if (damage === null) return;
   const isMeant = files === null || damage.more > 0 || damage.ranges.some(({ path }) => files.includes(path));
   if (!isMeant) return;
-  const subject = `step ${checkpoint.step} of ${checkpoint.run}`;
+  const subject = `${stepText(checkpoint.step)} of ${checkpoint.run}`;
   throw new Fault("CHECKPOINT_DAMAGED", { op: "restore", subject, detail: damageWords(damage) });
 }

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import type { Hub } from "../api/hub.ts";
@@ -9,5 +10,5 @@ export async function refuseLocked(
 ): Promise<void> {
   if (sealKeyId === null) return;
   if ((await db.sealKeySecret.count({ where: { keyId: sealKeyId } })) > 0) return;
-  throw new Fault("SEAL_KEY_MISSING", { op: "restore", subject: `step ${step} of ${run}` });
+  throw new Fault("SEAL_KEY_MISSING", { op: "restore", subject: `${stepText(step)} of ${run}` });
 }

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { ClaimFrom } from "#protocol/wire/hello.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
@@ -28,6 +29,6 @@ export async function chooseStart(tx: Tx, run: string, from: ClaimFrom): Promise
     take: MOST_NAMED,
   });
   const steps = there.map(({ step }) => String(step)).join(", ");
-  const detail = `it has no complete checkpoint of step ${from}; ${steps === "" ? "it has none at all" : `the newest are ${steps}`}`;
+  const detail = `it has no complete checkpoint of ${stepText(from)}; ${steps === "" ? "it has none at all" : `the newest are ${steps}`}`;
   throw new Fault("NOT_FOUND", { op: "claimEpoch", subject: run, detail });
 }

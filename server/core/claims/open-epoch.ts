@@ -2,7 +2,7 @@ import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { branchWords } from "#protocol/history/passed-over.ts";
 import type { GroupClaim } from "#protocol/checkpoint/pieces.ts";
-import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
+import { isTimeStep, stepSourceOf, stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { nodeName, runName, type RunName } from "#protocol/base/names.ts";
 import type { ClaimAnswer } from "#protocol/wire/hello.ts";
@@ -151,7 +151,7 @@ export async function recordClaim(claim: Claim, epoch: number): Promise<Epoch> {
     // Uploads of the previous epoch can no longer be committed, except those of the line before a new one.
     if (branch === undefined)
       await tx.checkpoint.updateMany({ where: { run, state: "uploading" }, data: { state: "torn" } });
-    const from = parent === null ? "from the start" : `from step ${parent.step}`;
+    const from = parent === null ? "from the start" : `from ${stepText(parent.step)}`;
     const verb = isChosen || isLine ? "starts" : "took over";
     const line = branch === undefined ? "" : `; ${branchWords(branch)}`;
     const text = last === null ? `began ${run}` : `${verb} ${run} ${from} (epoch ${epoch})${line}`;

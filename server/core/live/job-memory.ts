@@ -27,8 +27,17 @@ export interface QueueMemory {
   nothing: Nothing[];
 }
 
+/** Resources that a node offers to a job. */
+export interface JobOffer {
+  queue: string;
+  gpuMemoryBytes?: number | undefined;
+  diskBytes?: number | undefined;
+}
+
 export interface JobMemory {
   readonly queues: Map<string, QueueMemory>;
+  /** Newest offer of each node by its id. */
+  readonly offers: Map<string, JobOffer>;
   /** The waiting call of each node; a newer one ends it. */
   readonly waiting: Map<string, AbortController>;
   /** Epoch ms at which an attempt was last asked about, by job. */
@@ -47,6 +56,7 @@ export interface JobMemory {
 
 export const createJobMemory = (now: number): JobMemory => ({
   queues: new Map(),
+  offers: new Map(),
   waiting: new Map(),
   heard: new Map(),
   mayRun: true,

@@ -1,7 +1,7 @@
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { createHash } from "node:crypto";
 import type { NodeEvent } from "#protocol/wire/reports.ts";
 import { LEAST_UNCERTAIN_MS, lostWords } from "#protocol/history/losses.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import type { EventRow } from "#protocol/wire/views.ts";
 import type { Loss } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
@@ -41,7 +41,7 @@ async function hasToldTooMuch(tx: Transaction, about: { hub: Pick<Hub, "now">; n
   return (await tx.loss.count({ where: { nodeId: about.node.id, at: { gte: since } } })) >= MOST_A_DAY;
 }
 
-const placeOf = (step: number | null): string => (step === null ? "its beginning" : `step ${formatCount(step)}`);
+const placeOf = (step: number | null): string => (step === null ? "its beginning" : stepWords(step));
 
 async function write(tx: Transaction, lost: Lost, hub: Pick<Hub, "counters">): Promise<EventRow | null> {
   const { id, at, run, epoch, nodeId, by, fromStep, lastStep, lostMs, isEstimated } = lost;

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
 import { MOVING_KINDS, type Command } from "#protocol/wire/commands.ts";
@@ -28,7 +29,7 @@ function refuseIllegal(action: Action, row: Transfer, state: TransferState): voi
   // A failed upload still holds captured files, so it can be canceled; nothing is left of other failed transfers.
   const isMoot = action === "cancel" && state === "failed" && row.direction !== "upload";
   if (judgeWish(state, action) === "to do" && !isMoot) return;
-  throw new Fault("CONFLICT", { op: action, subject: `step ${row.step} of ${row.run}`, detail: `it is ${state}` });
+  throw new Fault("CONFLICT", { op: action, subject: `${stepText(row.step)} of ${row.run}`, detail: `it is ${state}` });
 }
 
 /** Cancels a restore that no node works on, in the database. Returns whether it did. */
@@ -110,7 +111,7 @@ export async function act(context: Context, input: z.infer<typeof transferAction
   if (!isOver) hub.live.send(row.nodeId, { type: "command", command: order });
   await audit(hub, context.caller, {
     action: input.action,
-    subject: `step ${row.step} of ${row.run}`,
+    subject: `${stepText(row.step)} of ${row.run}`,
     subjectId: row.id,
   });
   emit(hub, null, ["transfers"]);

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type { CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
 import type { Command } from "#protocol/wire/commands.ts";
 import { Fault } from "#protocol/faults/fault.ts";
@@ -31,7 +32,7 @@ interface Wanted {
 export async function askCheck(hub: Hub, wanted: Wanted): Promise<{ transferId: string; isNew: boolean }> {
   const { requestId, kind, checkpoint, node, validMs, actor, profileId } = wanted;
   const copy = profileId === undefined ? {} : { profileId };
-  const what = `step ${checkpoint.step} of ${checkpoint.run}`;
+  const what = `${stepText(checkpoint.step)} of ${checkpoint.run}`;
   if ((checkpoint.state as CheckpointState) !== "complete") {
     throw new Fault("CHECKPOINT_INCOMPLETE", { subject: what });
   }

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { commandStatesBefore, isMovingKind, PRESUMED_BY_HUB } from "#protocol/wire/commands.ts";
 import { addDuration } from "#protocol/base/exposition.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
@@ -67,7 +68,7 @@ export async function endCommand({ tx, hub, node, recorded }: RecordScope, event
   recorded.transfers.push({ row: transferRowOf(ended, node.name), endedAtNode: event.at });
   if (event.outcome !== "failed") return;
   const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
-  const text = `could not ${row.kind === "restore" ? "restore" : "verify"} step ${transfer.step} of ${transfer.run}${why}`;
+  const text = `could not ${row.kind === "restore" ? "restore" : "verify"} ${stepText(transfer.step)} of ${transfer.run}${why}`;
   const kind = row.kind === "restore" ? ("restore-failed" as const) : ("check-failed" as const);
   const line = { at: hub.now(), kind, work: "risk" as const, node, run: transfer.run };
   recorded.events.push(await recordEvent(tx, { ...line, step: Number(transfer.step), text, fault: event.fault }));

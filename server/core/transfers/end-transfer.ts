@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
 import { mayBecome, type CheckpointState } from "#protocol/checkpoint/checkpoint.ts";
 import { isEnded, type TransferState } from "#protocol/wire/transfer.ts";
@@ -35,7 +36,7 @@ async function settleCheckpoint({ tx, node }: RecordScope, event: TransferEnded)
 
 /** Returns the event for the end of a transfer. Null: another event reports it (a safe checkpoint), or it is not worth one. */
 function newsOf(event: TransferEnded, doubt: string | null): { kind: EventKind; work: WorkState; text: string } | null {
-  const what = `step ${event.step} of ${event.run}`;
+  const what = `${stepText(event.step)} of ${event.run}`;
   const why = event.fault === null ? "" : `: ${sentenceOf(event.fault)}`;
   if (event.direction === "upload") {
     return event.state === "failed"
@@ -62,7 +63,7 @@ function newsOf(event: TransferEnded, doubt: string | null): { kind: EventKind; 
 
 /** Returns the event for the end of a verification; damage has an event of its own. */
 function checkNewsOf(event: TransferEnded): ReturnType<typeof newsOf> {
-  const what = `step ${event.step} of ${event.run}`;
+  const what = `${stepText(event.step)} of ${event.run}`;
   if (event.damage !== undefined) return null;
   const amount = event.bytes === 0 ? "" : ` (${formatBytes(event.bytes)})`;
   if (event.state === "done") {

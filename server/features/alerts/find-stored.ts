@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import type { EventKind } from "#protocol/base/event-kinds.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
@@ -76,7 +77,7 @@ async function failedRestores(hub: Hub, rule: LiveRule, withinMs: number): Promi
         nodeId: row.nodeId,
         nodeName: row.node.name,
         run: row.run,
-        text: `could not ${TRIED[row.direction] ?? "restore"} step ${row.step} of ${row.run}${why}`,
+        text: `could not ${TRIED[row.direction] ?? "restore"} ${stepText(row.step)} of ${row.run}${why}`,
         since: row.endedAt?.getTime() ?? hub.now(),
       };
     });
@@ -218,7 +219,7 @@ async function doubtfulOnes(hub: Hub, rule: LiveRule, withinMs: number): Promise
     if (!isMeant(hub, rule, { nodeId, run })) continue;
     if (row.role === "final-model" ? (await doubtfulFinal(hub.db, run))?.id !== id : await isFollowed(hub, row))
       continue;
-    const what = row.role === "final-model" ? `the final model of ${run}` : `step ${step} of ${run}`;
+    const what = row.role === "final-model" ? `the final model of ${run}` : `${stepText(step)} of ${run}`;
     const text = `kept ${what}, which may not be whole: ${visibleText(doubt ?? "")}`;
     found.push({ subject: id, nodeId, nodeName: node.name, run, text, since: committedAt?.getTime() ?? hub.now() });
   }
@@ -290,11 +291,11 @@ async function lostWork(
       nodeId: row.nodeId,
       nodeName: hub.live.nodes.get(row.nodeId)?.name ?? null,
       run: row.run,
-      text: `lost ${formatDuration(Number(row.lostMs))} of training of ${row.run}${stepWords(row)}`,
+      text: `lost ${formatDuration(Number(row.lostMs))} of training of ${row.run}${lostStepsWords(row)}`,
       since: row.at.getTime(),
     }));
 }
 
 /** Returns an empty string where the number of steps is unknown. */
-const stepWords = ({ lostSteps, isEstimated }: { lostSteps: bigint; isEstimated: boolean }): string =>
+const lostStepsWords = ({ lostSteps, isEstimated }: { lostSteps: bigint; isEstimated: boolean }): string =>
   lostSteps === 0n ? "" : ` (${isEstimated ? "about " : ""}${lostSteps} steps)`;

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type * as z from "zod";
 import type { FolderFile, FolderPage, listFolderInput } from "#protocol/buckets/browser-transfers.ts";
 import { Fault } from "#protocol/faults/fault.ts";
@@ -41,7 +42,7 @@ async function listCheckpoint(
   if (chosen.length === 0) throw new Fault("NOT_FOUND", { subject: path ?? "this checkpoint" });
   if (chosen.some(({ extents }) => extents.some((extent) => "stored" in extent && extent.stored !== undefined))) {
     // Browsers can neither decompress nor decrypt these files, and bytes do not go through the hub.
-    const subject = path ?? `step ${committed.step} of ${committed.run}`;
+    const subject = path ?? `${stepText(committed.step)} of ${committed.run}`;
     const what = path === undefined ? "some of its files are" : "it is";
     const detail =
       committed.transform.kind === "sealed"

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { ReleasedKey } from "#protocol/checkpoint/sealing.ts";
 import { isSealed } from "#storage/encryption/open-manifest.ts";
@@ -52,7 +53,7 @@ export async function releaseKey(
   const read = await parseStored(found.content.manifest);
   if (!isSealed(read)) throw new Fault("BAD_INPUT", { op: "release key", detail: "it is not encrypted" });
   const key = await keyOfCheckpoint(hub, read);
-  const subject = `step ${found.step} of ${found.run}`;
+  const subject = `${stepText(found.step)} of ${found.run}`;
   await audit(hub, caller, { action: "release key", subject, subjectId: checkpointId });
   return { key: key.toString("base64url") };
 }

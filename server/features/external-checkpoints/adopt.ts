@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type * as z from "zod";
 import {
   ADOPTED_EPOCH,
@@ -57,7 +58,7 @@ export async function adopt(
     const attempt = attemptId.parse(newId().replaceAll("-", "").slice(0, 20));
     const made = await makeManifest({ input, store, objects, judged, id, attempt, now: hub.now() });
     await record(context, { store, ...made });
-    const subject = `${store.access.bucket}/${place} as step ${step} of ${run}`;
+    const subject = `${store.access.bucket}/${place} as ${stepText(step)} of ${run}`;
     await audit(hub, context.caller, { action: "adopt checkpoint", subject, subjectId: id });
     return { checkpointId: id };
   });
@@ -79,14 +80,14 @@ async function knownAdoption(hub: Hub, { profileId, place, run, step }: z.infer<
   if (known !== null) {
     const { checkpoint } = known;
     if (checkpoint.run === run && Number(checkpoint.step) === step) return known.checkpointId;
-    const detail = `it is step ${checkpoint.step} of ${checkpoint.run} already`;
+    const detail = `it is ${stepText(checkpoint.step)} of ${checkpoint.run} already`;
     throw new Fault("CONFLICT", { op: "adopt", subject: place, detail });
   }
   const twin = await hub.db.adoption.findFirst({
     where: { checkpoint: { run, step: BigInt(step), writerEpoch: ADOPTED_EPOCH } },
   });
   if (twin !== null) {
-    const detail = `step ${step} of ${run} was adopted from ${twin.place}`;
+    const detail = `${stepText(step)} of ${run} was adopted from ${twin.place}`;
     throw new Fault("CONFLICT", { op: "adopt", subject: place, detail });
   }
   return null;

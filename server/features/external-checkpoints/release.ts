@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { deleteObject } from "#storage/s3/objects.ts";
 import { newestComplete } from "#server/core/runs/newest.ts";
@@ -16,7 +17,7 @@ export async function release(context: Context, input: { id: string }): Promise<
   const { hub } = context;
   const row = await hub.db.checkpoint.findUnique({ where: { id: input.id }, include: { adoption: true } });
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
-  const subject = `step ${row.step} of ${row.run}`;
+  const subject = `${stepText(row.step)} of ${row.run}`;
   if (row.adoption === null) throw new Fault("CONFLICT", { subject, detail: "Tidemark wrote it; it was not adopted" });
   const { place } = row.adoption;
   await requireMayDelete(hub);

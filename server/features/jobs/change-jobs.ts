@@ -6,9 +6,11 @@ import type { Transaction } from "#prisma/open.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { audit } from "#server/core/api/audit.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
+import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { countUp } from "#server/platform/counters.ts";
 import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
+import { announceFollowed, retryFollowers, settleFollowers, type Followed } from "./order/follow-jobs.ts";
 import { whereOf } from "./job-filter.ts";
 import { ringForRuns } from "./settle-end.ts";
 
@@ -22,6 +24,8 @@ interface Change {
   verb: string;
   to: "canceled" | "waiting";
   apply: (tx: Transaction, where: Prisma.JobWhereInput, at: Date) => Promise<number>;
+  /** Moves the jobs that follow the changed ones. */
+  follow: (tx: Transaction, hub: Hub, ids: readonly string[]) => Promise<Followed>;
 }
 
 const CANCEL: Change = {
@@ -29,11 +33,13 @@ const CANCEL: Change = {
   kind: "job-canceled",
   verb: "canceled",
   to: "canceled",
+  follow: settleFollowers,
   apply: async (tx, where, at) => {
     await tx.jobAttempt.updateMany({
       where: { endedAt: null, job: where },
       data: { endedAt: at, endedBy: "person", outcome: "canceled", reason: "somebody canceled the job" },
     });
+    await tx.jobSecret.deleteMany({ where: { job: where } });
     const data = { state: "canceled", endedAt: at, reason: "somebody canceled it" };
     return (await tx.job.updateMany({ where, data })).count;
   },
@@ -44,6 +50,7 @@ const RETRY: Change = {
   kind: "job-submitted",
   verb: "retried",
   to: "waiting",
+  follow: retryFollowers,
   apply: async (tx, where, at) => {
     await tx.jobBan.deleteMany({ where: { job: where } });
     await tx.jobMachineBan.deleteMany({ where: { job: where } });
@@ -70,16 +77,18 @@ async function changeNext({ hub, caller }: Caller, { where, after, through }: Pi
     async (tx) => {
       const jobs = await tx.job.findMany({
         where: { AND: [where, { seq: { gt: after, lte: through } }] },
-        select: { seq: true, queue: true, run: true, state: true },
+        select: { id: true, seq: true, queue: true, run: true, state: true },
         orderBy: { seq: "asc" },
         take: AT_ONCE,
       });
       const last = jobs.at(-1);
-      if (last === undefined) return { jobs, changed: 0, next: null };
+      if (last === undefined) return { jobs, changed: 0, next: null, followed: null };
       const these = { AND: [where, { seq: { gt: after, lte: last.seq } }] };
       const changed = await change.apply(tx, these, new Date(hub.now()));
+      const ids = jobs.map(({ id }) => id);
+      const followed = await change.follow(tx, hub, ids);
       await audit({ db: tx, now: hub.now }, caller, { action: change.action, subject: textOf(changed) });
-      return { jobs, changed, next: jobs.length < AT_ONCE ? null : last.seq };
+      return { jobs, changed, followed, next: jobs.length < AT_ONCE ? null : last.seq };
     },
     { timeout: 60_000 },
   );
@@ -104,15 +113,17 @@ async function changeJobs(
   const newest = await hub.db.job.aggregate({ _max: { seq: true } });
   const through = newest._max.seq ?? 0;
   const done = { changed: 0, running: 0 };
+  const followed: Followed[] = [];
   const touched = new Map<string, { queue: string; run: string }>();
   try {
     for (let after: number | null = 0; after !== null;) {
-      const { jobs, changed, next }: Awaited<ReturnType<typeof changeNext>> = await changeNext(
+      const { jobs, changed, next, ...part }: Awaited<ReturnType<typeof changeNext>> = await changeNext(
         context,
         { where, after, through },
         change,
       );
       done.changed += changed;
+      if (part.followed !== null) followed.push(part.followed);
       for (const { queue, run, state } of jobs) {
         touched.set(`${queue} ${run}`, { queue, run });
         if (state === "running") done.running++;
@@ -127,6 +138,7 @@ async function changeJobs(
       const event = await hub.db.$transaction((tx) => recordEvent(tx, line));
       if (change === CANCEL) countUp(hub.counters.jobAttempts, "canceled", done.running);
       emit(hub, event, ["jobs"]);
+      for (const one of followed) announceFollowed(hub, one);
       await ringForRuns(hub, [...touched.values()]);
     }
   }

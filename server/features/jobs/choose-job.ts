@@ -3,15 +3,9 @@ import { fitsPatterns } from "#protocol/base/scope.ts";
 import { Prisma } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { expectedRate } from "#server/core/history/expected-rate.ts";
+import type { JobOffer } from "#server/core/live/job-memory.ts";
 import type { LiveNode } from "#server/core/live/live-node.ts";
 import { parseStored } from "#server/platform/stored-json.ts";
-
-/** Resources that a node offers to a job. */
-export interface Offer {
-  queue: string;
-  gpuMemoryBytes?: number | undefined;
-  diskBytes?: number | undefined;
-}
 
 /** Resources of a node for a job of a queue; unknown values are replaced by those that fit. */
 export interface Means {
@@ -45,7 +39,7 @@ function hasLabels(node: LiveNode, text: string): boolean {
 const fits = (node: LiveNode, row: Row): boolean =>
   (node.mayWrite === null || fitsPatterns(row.run, node.mayWrite)) && hasLabels(node, row.needLabels);
 
-export function meansOf(hub: Hub, node: LiveNode, { gpuMemoryBytes = 0, diskBytes }: Offer): Means {
+export function meansOf(hub: Hub, node: LiveNode, { gpuMemoryBytes = 0, diskBytes }: JobOffer): Means {
   const way = { nodeId: node.id, profileId: node.profileId, direction: "upload" as const };
   return {
     gpuBytes: gpuMemoryBytes,

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { runName } from "#protocol/base/names.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
@@ -9,11 +10,12 @@ import { formatCount } from "#protocol/base/units.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { claimForJob } from "#server/core/claims/claim-epoch.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
-import { withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
+import { withQueue, type JobOffer, type QueueMemory } from "#server/core/live/job-memory.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { readStored } from "#server/platform/stored-json.ts";
-import { chooseJob, meansOf, type Offer } from "./choose-job.ts";
+import { chooseJob, meansOf } from "./choose-job.ts";
 import { endByHub } from "./end-by-hub.ts";
+import { openSecrets } from "./job-secrets.ts";
 import { findNothing, noteNothing } from "./nothing-fits.ts";
 import { banNode, UNREADABLE } from "./settle-end.ts";
 
@@ -32,7 +34,7 @@ const MOST_COUNTED = 1_000;
 export interface HandOut {
   node: LiveNode;
   bootId: string;
-  offer: Offer;
+  offer: JobOffer;
   /** Aborted when nobody waits for the answer any more. */
   abort: AbortSignal;
 }
@@ -107,6 +109,7 @@ export async function claimAttempt(
     await endByHub(hub, { jobId: job.id, attempt }, { kind: "interrupted", why: UNREADABLE });
     return null;
   }
+  const secrets = await openSecrets(hub, { id: job.id, names: spec.secrets });
   const claim = await claimForJob({ hub, run: runName.parse(job.run), node });
   const { epoch, newest } = claim;
   const event = await hub.db.$transaction(async (tx) => {
@@ -118,14 +121,14 @@ export async function claimAttempt(
     // It was canceled meanwhile.
     if (count === 0) return "over" as const;
     if (isAgain) return null;
-    const from = newest === null ? "" : ` from step ${newest.step}`;
+    const from = newest === null ? "" : ` from ${stepText(newest.step)}`;
     const text = `works on the job ${job.name} (attempt ${attempt})${from}`;
     return recordEvent(tx, { at: hub.now(), kind: "job-started", work: "moving", node, run: job.run, text });
   });
   if (event === "over") return null;
   hub.jobs.heard.set(job.id, hub.now());
   emit(hub, event, ["jobs"]);
-  return { id: job.id, attempt, epoch, run: job.run, name: job.name, spec, claim };
+  return { id: job.id, attempt, epoch, run: job.run, name: job.name, spec, secrets, claim };
 }
 
 export type HandedOut = { job: TakenJob } | { job: null; why: string | null; isRefused: boolean };

@@ -1,7 +1,8 @@
 import { attemptOutcome, jobState } from "#protocol/jobs/job-states.ts";
-import type { JobAttemptRow, JobKelpie, JobPlace, JobRow } from "#protocol/jobs/job-views.ts";
+import type { JobAttemptRow, JobKelpie, JobLink, JobPlace, JobRow } from "#protocol/jobs/job-views.ts";
 import type { Job, JobAttempt, JobLabel, KelpieJob } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
+import { NOT_DUE } from "./order/follow-jobs.ts";
 
 /** Columns of a row in a list: not the spec, which may be long. */
 export type ListedJob = Omit<Job, "spec"> & {
@@ -48,11 +49,18 @@ export function jobRowOf(hub: Hub, job: ListedJob): JobRow {
     kelpie: kelpieOf(job),
     reason: job.reason,
     createdAt: job.createdAt.getTime(),
-    dueAt: state === "waiting" ? job.dueAt.getTime() : null,
+    dueAt: state === "waiting" && job.dueAt.getTime() !== NOT_DUE.getTime() ? job.dueAt.getTime() : null,
     startedAt: job.startedAt?.getTime() ?? null,
     endedAt: job.endedAt?.getTime() ?? null,
   };
 }
+
+/** Returns a job that goes before or after another one. */
+export const linkOf = ({ id, name, state }: Pick<Job, "id" | "name" | "state">): JobLink => ({
+  id,
+  name,
+  state: jobState.safeParse(state).data ?? "failed",
+});
 
 export const attemptRowOf = (hub: Hub, row: JobAttempt): JobAttemptRow => ({
   attempt: row.attempt,

@@ -7,12 +7,15 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { whereOf } from "./job-filter.ts";
-import { attemptRowOf, jobRowOf, LISTED } from "./job-row.ts";
+import { attemptRowOf, jobRowOf, linkOf, LISTED } from "./job-row.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { stepsNow } from "./steps-now.ts";
+import { whyWaits } from "./why-waits.ts";
 
 const MOST_ATTEMPTS = 200;
 const MOST_BANS = 200;
+const MOST_LINKS = 200;
+const LINKED = { select: { id: true, name: true, state: true } } as const;
 
 /** Lists jobs, newest first, page by page. */
 export async function listJobs(
@@ -47,6 +50,8 @@ export async function readJob(
         take: MOST_BANS,
         include: { node: { select: { id: true, name: true } } },
       },
+      after: { take: MOST_LINKS, include: { before: LINKED } },
+      followers: { take: MOST_LINKS, include: { job: LINKED } },
       machineBans: { where: { until: { gt: new Date(hub.now()) } }, orderBy: { until: "asc" }, take: MOST_BANS },
     },
   });
@@ -63,6 +68,9 @@ export async function readJob(
     ...jobRowOf(hub, job),
     spec: isTrusted || spec === null ? spec : withoutValues(spec),
     attemptRows: attempts,
+    after: job.after.map(({ before }) => linkOf(before)),
+    waits: await whyWaits(hub, job),
+    followers: job.followers.map((link) => linkOf(link.job)),
     bans: [
       ...job.bans.map(({ node, until, reason }) => ({ node, until: until.getTime(), reason })),
       ...job.machineBans.map(({ machine, until, reason }) => {

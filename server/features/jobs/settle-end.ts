@@ -11,6 +11,7 @@ import { emit, recordEvent, type NewEvent } from "#server/core/events/record-eve
 import { ringQueues } from "#server/core/live/job-memory.ts";
 import { countUp } from "#server/platform/counters.ts";
 import { readStored } from "#server/platform/stored-json.ts";
+import { announceFollowed, settleFollowers, type Followed } from "./order/follow-jobs.ts";
 import { rankOf } from "./job-rank.ts";
 
 /** The attempt that ends, with its job. */
@@ -19,6 +20,8 @@ export type OpenAttempt = JobAttempt & { job: Job };
 export interface Settled {
   event: EventRow;
   outcome: AttemptOutcome;
+  /** Changes of the jobs that follow it; null while it is not over. */
+  followed: Followed | null;
 }
 
 export interface Ending {
@@ -104,17 +107,20 @@ export async function settleEnd(
       endedAt: state === "waiting" ? null : new Date(now),
     },
   });
+  const followed = state === "waiting" ? null : await settleFollowers(tx, hub, [job.id]);
+  // A failed job may be retried.
+  if (state === "done") await tx.jobSecret.deleteMany({ where: { jobId: job.id } });
   const ban = banMs === null ? null : { until: new Date(now + banMs), reason };
   const said = { at: now, ...eventOf(open, verdict) };
   const { jobId, nodeId, machine } = open;
   if (nodeId === null) {
     if (ban !== null && machine !== null) await banMachine(tx, { jobId, machine }, ban);
     // The run of such a job is only a name: no checkpoint is in it.
-    return { outcome, event: await recordEvent(tx, said) };
+    return { outcome, followed, event: await recordEvent(tx, said) };
   }
   if (ban !== null) await banNode(tx, { jobId, nodeId }, ban);
   const node = await tx.node.findUniqueOrThrow({ where: { id: nodeId }, select: { id: true, name: true } });
-  return { outcome, event: await recordEvent(tx, { ...said, node, run: job.run }) };
+  return { outcome, followed, event: await recordEvent(tx, { ...said, node, run: job.run }) };
 }
 
 /** Keeps a job from the machine of a Kelpie worker for some time. */
@@ -146,11 +152,12 @@ export async function banNode(
 export async function announceEnd(
   hub: Hub,
   { job }: Pick<OpenAttempt, "job">,
-  { event, outcome }: Settled,
+  { event, outcome, followed }: Settled,
 ): Promise<void> {
   countUp(hub.counters.jobAttempts, outcome);
   hub.jobs.heard.delete(job.id);
   emit(hub, event, ["jobs"]);
+  if (followed !== null) announceFollowed(hub, followed);
   await ringForRuns(hub, [job]);
 }
 

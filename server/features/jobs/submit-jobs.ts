@@ -1,8 +1,9 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
-import type { JobSpec } from "#protocol/jobs/job-spec.ts";
+import { jobSpec, specOf, type JobSpec, type JobSubmission } from "#protocol/jobs/job-spec.ts";
 import type { JobState } from "#protocol/jobs/job-states.ts";
+import { expandJobs, type ExpandedJob } from "#protocol/jobs/matrix.ts";
 import type { SubmittedJob, submitJobsInput } from "#protocol/jobs/job-views.ts";
 import type { Job } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
@@ -12,8 +13,13 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { ringQueues } from "#server/core/live/job-memory.ts";
+import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
+import { readStored } from "#server/platform/stored-json.ts";
+import { holdNew } from "./order/follow-jobs.ts";
 import { inPieces, rowOf, type Planned } from "./job-columns.ts";
+import { hasSecrets, sealSecrets, type SealedSecrets } from "./job-secrets.ts";
+import { planOrder } from "./order/plan-order.ts";
 
 const LONGEST_RUN = 64;
 
@@ -38,12 +44,35 @@ function runOf({ name }: JobSpec, { id, taken }: { id: string; taken: Set<string
   return runName.parse(chosen);
 }
 
-/** Returns the jobs of this person by idempotency key. @throws Fault CONFLICT when a key came with another job before */
+/** A job of a submission. Its id and its sealed secrets are of use only if it is new. */
+interface Wanted {
+  id: string;
+  /** Its name before the parameters of a matrix were filled in. */
+  written: string | undefined;
+  spec: JobSpec;
+  job: JobSubmission;
+  sealed: SealedSecrets | null;
+}
+
+/** Prepares what takes time and must not happen while the database waits. */
+async function prepare(hub: Hub, jobs: readonly ExpandedJob[]): Promise<Wanted[]> {
+  const wanted: Wanted[] = [];
+  for (const some of inPieces(jobs)) {
+    const sealed = some.map(async ({ job, written }) => {
+      const id = newId();
+      return { id, job, written, spec: specOf(job), sealed: await sealSecrets(hub, id, job.secrets) };
+    });
+    wanted.push(...(await Promise.all(sealed)));
+  }
+  return wanted;
+}
+
+/** Returns the jobs of this person by idempotency key. */
 async function findKnown(
   tx: Transaction,
-  { ownerId, specs }: { ownerId: string; specs: readonly JobSpec[] },
+  { ownerId, wanted }: { ownerId: string; wanted: readonly Wanted[] },
 ): Promise<Map<string, Job>> {
-  const keys = [...new Set(specs.flatMap(({ idempotencyKey }) => idempotencyKey ?? []))];
+  const keys = [...new Set(wanted.flatMap(({ spec }) => spec.idempotencyKey ?? []))];
   const known = new Map<string, Job>();
   for (const some of inPieces(keys)) {
     const rows = await tx.job.findMany({ where: { ownerId, idempotencyKey: { in: some } } });
@@ -52,36 +81,60 @@ async function findKnown(
   return known;
 }
 
-const refuseOther = (index: number, spec: JobSpec, before: string): void => {
-  if (JSON.stringify(spec) === before) return;
-  const detail = `the idempotency key ${spec.idempotencyKey ?? ""} came with another job before`;
-  throw new Fault("CONFLICT", { op: "submit", subject: `job ${index + 1}`, detail });
+const refuseOther = (index: number, { idempotencyKey }: JobSpec): Fault => {
+  const detail = `the idempotency key ${idempotencyKey ?? ""} came with another job before`;
+  return new Fault("CONFLICT", { op: "submit", subject: `job ${index + 1}`, detail });
 };
 
-/** Stores the jobs that are new and returns all of them in the order of the request. */
-async function store(
+const isSame = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b);
+
+interface Storing {
+  hub: Hub;
+  owner: { id: string; email: string };
+  at: Date;
+}
+
+/**
+ * Returns for each job of the request the job that it is: a new one, or one with the same key. @throws Fault CONFLICT when a key
+ * came with another job before
+ */
+async function placeJobs(
   tx: Transaction,
-  specs: readonly JobSpec[],
-  about: { owner: { id: string; email: string }; at: Date },
-): Promise<SubmittedJob[]> {
-  const known = await findKnown(tx, { ownerId: about.owner.id, specs });
-  const taken = await takenNames(tx, [...new Set(specs.flatMap(({ name }) => name ?? []))]);
-  const fresh = new Map<string, Planned>();
-  const planned: Planned[] = [];
-  const places = specs.map((spec, index) => {
+  wanted: readonly Wanted[],
+  { hub, known }: { hub: Hub; known: ReadonlyMap<string, Job> },
+): Promise<{ id: string; isNew: boolean }[]> {
+  const fresh = new Map<string, Wanted>();
+  const places: { id: string; isNew: boolean }[] = [];
+  for (const [index, one] of wanted.entries()) {
+    const { spec, job } = one;
     const key = spec.idempotencyKey;
     const before = key === undefined ? undefined : known.get(key);
-    if (before !== undefined) refuseOther(index, spec, before.spec);
-    if (before !== undefined) return { id: before.id, isNew: false };
-    const same = key === undefined ? undefined : fresh.get(key);
-    if (same !== undefined) refuseOther(index, spec, JSON.stringify(same.spec));
-    if (same !== undefined) return { id: same.id, isNew: false };
-    const id = newId();
-    const one = { id, spec, run: spec.run ?? runOf(spec, { id, taken }) };
-    planned.push(one);
-    if (key !== undefined) fresh.set(key, one);
-    return { id, isNew: true };
-  });
+    const twin = key === undefined ? undefined : fresh.get(key);
+    if (before !== undefined) {
+      const isEqual =
+        isSame(readStored(before.spec, jobSpec), spec) &&
+        (await hasSecrets(hub, tx, { id: before.id, secrets: job.secrets }));
+      if (!isEqual) throw refuseOther(index, spec);
+      places.push({ id: before.id, isNew: false });
+    } else if (twin !== undefined) {
+      if (!isSame(twin.job, job)) throw refuseOther(index, spec);
+      places.push({ id: twin.id, isNew: false });
+    } else {
+      places.push({ id: one.id, isNew: true });
+      if (key !== undefined) fresh.set(key, one);
+    }
+  }
+  return places;
+}
+
+/** Stores the jobs that are new and returns all of them in the order of the request. @throws Fault CONFLICT */
+async function store(tx: Transaction, wanted: readonly Wanted[], about: Storing): Promise<SubmittedJob[]> {
+  const known = await findKnown(tx, { ownerId: about.owner.id, wanted });
+  const taken = await takenNames(tx, [...new Set(wanted.flatMap(({ spec }) => spec.name ?? []))]);
+  const places = await placeJobs(tx, wanted, { hub: about.hub, known });
+  const planned: Planned[] = wanted
+    .filter((_, index) => places[index]?.isNew === true)
+    .map(({ id, spec }) => ({ id, spec, run: spec.run ?? runOf(spec, { id, taken }) }));
   const rows = new Map([...known.values()].map((row) => [row.id, row]));
   for (const some of inPieces(planned)) {
     const made = await tx.job.createManyAndReturn({ data: some.map((one) => rowOf(one, about)) });
@@ -91,17 +144,27 @@ async function store(
     Object.entries(spec.labels).map(([name, value]) => ({ jobId: id, name, value })),
   );
   for (const some of inPieces(labels)) await tx.jobLabel.createMany({ data: some });
-  return places.flatMap(({ id, isNew }) => {
-    const row = rows.get(id);
+  const ordered = wanted.map(({ id, written, spec: { name, after } }, index) => {
+    const names = [...new Set([name ?? "", written ?? ""])].filter((one) => one !== "");
+    return { id: places[index]?.id ?? id, isNew: places[index]?.isNew === true, names, after };
+  });
+  await holdNew(tx, about.hub, await planOrder(tx, ordered));
+  const isNew = new Set(planned.map(({ id }) => id));
+  const secrets = wanted.flatMap(({ id, sealed }) =>
+    sealed === null || !isNew.has(id) ? [] : { jobId: id, ...sealed },
+  );
+  for (const some of inPieces(secrets)) await tx.jobSecret.createMany({ data: some });
+  return places.flatMap((place) => {
+    const row = rows.get(place.id);
     if (row === undefined) return [];
     const { seq, run, queue, state } = row;
-    return { id, number: seq, run, queue, state: state as JobState, isNew };
+    return { id: place.id, number: seq, run, queue, state: state as JobState, isNew: place.isNew };
   });
 }
 
 /**
- * Stores jobs, all of them or none. A job with the idempotency key of an earlier one of the same person is that job. @throws
- * Fault CONFLICT when the earlier one had another spec
+ * Stores jobs, all of them or none; of a job with a matrix one for each combination. A job with the idempotency key of an earlier one of the same person is that job. @throws
+ * Fault BAD_INPUT for a matrix, CONFLICT when the earlier one had another spec or other secrets
  */
 export async function submitJobs(
   context: Context & { caller: PersonCaller },
@@ -110,9 +173,15 @@ export async function submitJobs(
   const { hub, caller } = context;
   const { id, email } = caller.person;
   const now = hub.now();
+  const expanded = expandJobs(jobs);
+  if ("wrong" in expanded) {
+    const subject = `job ${expanded.index + 1}`;
+    throw new Fault("BAD_INPUT", { op: "submit", subject, detail: expanded.wrong });
+  }
+  const wanted = await prepare(hub, expanded.jobs);
   const { stored, event } = await hub.db.$transaction(
     async (tx) => {
-      const stored = await store(tx, jobs, { owner: { id, email }, at: new Date(now) });
+      const stored = await store(tx, wanted, { hub, owner: { id, email }, at: new Date(now) });
       const fresh = stored.filter(({ isNew }) => isNew);
       const [first] = fresh;
       if (first === undefined) return { stored, event: null };

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { manifest as manifestSchema, type Manifest } from "#protocol/checkpoint/checkpoint.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { copyState, mayCopyBecome, sameContent } from "#protocol/wire/homes.ts";
@@ -76,7 +77,7 @@ async function recordComplete(
     if (count === 0) throw new Fault("CONFLICT", { op: "commitCopy", subject: id });
     // Retention records that were written meanwhile must also go into this bucket.
     await oweWords(tx, { checkpointId: id, profileIds: [profileId], since: at });
-    const line = `copied step ${step} of ${run} to ${to}`;
+    const line = `copied ${stepText(step)} of ${run} to ${to}`;
     const rest = { at: at.getTime(), kind: "checkpoint-copied" as const, work: "safe" as const, node, run };
     return recordEvent(tx, { ...rest, step: Number(step), text: line });
   });

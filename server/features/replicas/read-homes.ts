@@ -13,21 +13,31 @@ interface Sum {
   newestStep: number | null;
 }
 
-/** Returns what each bucket has of a run, by profile. */
+/** Returns what each bucket has of a run, by profile. The newest is of the latest line of training, whatever earlier ones reached. */
 async function sumsOf(hub: Pick<Hub, "db">, run: string): Promise<Map<string, Sum>> {
   const rows = await hub.db.$queryRaw<{ profileId: string; complete: bigint; bytes: bigint; newest: bigint | null }[]>`
-    SELECT "profileId", COUNT(*) AS "complete", COALESCE(SUM("sizeBytes"), 0) AS "bytes", MAX("step") AS "newest"
+    SELECT "profileId", COUNT(*) AS "complete", COALESCE(SUM("sizeBytes"), 0) AS "bytes",
+      MAX(CASE WHEN "writerEpoch" = "latest" THEN "step" END) AS "newest"
     FROM (
-      SELECT "profileId", "sizeBytes", "step" FROM "Checkpoint" WHERE "run" = ${run} AND "state" = 'complete'
-      UNION ALL
-      SELECT cc."profileId", c."sizeBytes", c."step" FROM "CheckpointCopy" cc
-      JOIN "Checkpoint" c ON c."id" = cc."checkpointId"
-      WHERE cc."run" = ${run} AND cc."state" = 'complete' AND c."state" = 'complete'
-    ) GROUP BY "profileId"`;
+      SELECT "profileId", "sizeBytes", "writerEpoch", "step",
+        MAX("writerEpoch") OVER (PARTITION BY "profileId") AS "latest"
+      FROM (
+        SELECT "profileId", "sizeBytes", "writerEpoch", "step" FROM "Checkpoint"
+        WHERE "run" = ${run} AND "state" = 'complete'
+        UNION ALL
+        SELECT cc."profileId", c."sizeBytes", c."writerEpoch", c."step" FROM "CheckpointCopy" cc
+        JOIN "Checkpoint" c ON c."id" = cc."checkpointId"
+        WHERE cc."run" = ${run} AND cc."state" = 'complete' AND c."state" = 'complete'
+      ) AS "stored"
+    ) AS "lined" GROUP BY "profileId"`;
   return new Map(
     rows.map(({ profileId, complete, bytes, newest }) => [
       profileId,
-      { complete: Number(complete), bytes: Number(bytes), newestStep: newest === null ? null : Number(newest) },
+      {
+        complete: Number(complete),
+        bytes: Number(bytes),
+        newestStep: newest === null ? null : Number(newest),
+      },
     ]),
   );
 }

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
@@ -84,7 +85,7 @@ function requireFiles({ manifest }: ReadableCheckpoint, files: readonly string[]
   const there = new Set<string>(manifest.files.map(({ path }) => path));
   const missing = files.find((path) => !there.has(path));
   if (missing === undefined) return;
-  const detail = `step ${manifest.step} of ${manifest.run} has no such file`;
+  const detail = `${stepText(manifest.step)} of ${manifest.run} has no such file`;
   throw new Fault("NOT_FOUND", { op: "restore", subject: missing, detail });
 }
 

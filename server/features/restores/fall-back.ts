@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { basename, dirname, join } from "node:path/posix";
 import { command } from "#protocol/wire/commands.ts";
 import { damageWords } from "#protocol/checkpoint/damage.ts";
@@ -44,7 +45,7 @@ export async function fallBack(scope: RecordScope, event: TransferEnded, checkpo
   if ((await tx.queuedRestore.findUnique({ where: again })) !== null) return;
   const now = hub.now();
   const line = { at: now, node, run: checkpoint.run, work: "risk" as const };
-  const why = `step ${checkpoint.step} is damaged (${damageWords(damage)})`;
+  const why = `${stepText(checkpoint.step)} is damaged (${damageWords(damage)})`;
   const before = await completeBefore(tx, checkpoint);
   const content =
     before === null ? null : await tx.checkpointContent.findUnique({ where: { checkpointId: before.id } });
@@ -82,7 +83,7 @@ export async function fallBack(scope: RecordScope, event: TransferEnded, checkpo
     at: new Date(now),
   });
   recorded.transfers.push({ row: transferRowOf(row, node.name), endedAtNode: null });
-  const text = `falls back to step ${before.step} of ${checkpoint.run}: ${why}`;
+  const text = `falls back to ${stepText(before.step)} of ${checkpoint.run}: ${why}`;
   recorded.events.push(await recordEvent(tx, { ...line, kind: "restore-started", step: Number(before.step), text }));
 }
 

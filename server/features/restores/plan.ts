@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
 import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
@@ -55,7 +56,7 @@ function busyNodes({ live }: Hub): Map<string, string> {
   const busy = new Map<string, string>();
   for (const { row } of live.transfers.values()) {
     if (busy.has(row.nodeId) || isEnded(row.state)) continue;
-    busy.set(row.nodeId, `${DOING[row.direction]} step ${row.step} of ${row.run}`);
+    busy.set(row.nodeId, `${DOING[row.direction]} ${stepText(row.step)} of ${row.run}`);
   }
   return busy;
 }
@@ -115,7 +116,7 @@ export async function planRestore(hub: Hub, input: z.infer<typeof planRestoreInp
   if (row === null) throw new Fault("NOT_FOUND", { subject: "this checkpoint" });
   const text = row.content?.manifest ?? null;
   if (row.state !== "complete" || text === null) {
-    throw new Fault("CHECKPOINT_INCOMPLETE", { subject: `${row.run} step ${row.step}` });
+    throw new Fault("CHECKPOINT_INCOMPLETE", { subject: `${row.run} ${stepText(row.step)}` });
   }
   const content = { manifest: text, files: row.content?.files ?? "[]" };
   const { chosen, refusal } = await judgeChoice(hub, row, { content, choice: input.choice });

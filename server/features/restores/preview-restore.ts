@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
 import type { Command } from "#protocol/wire/commands.ts";
@@ -64,7 +65,7 @@ export async function previewRestore(
   });
   countUp(hub.counters.commands, "sent");
   hub.live.send(node.id, { type: "command", command: order });
-  const subject = `step ${checkpoint.step} of ${checkpoint.run} on ${node.name}`;
+  const subject = `${stepText(checkpoint.step)} of ${checkpoint.run} on ${node.name}`;
   await audit(hub, caller, { action: "preview restore", subject, subjectId: order.id });
   hub.live.markStale(["commands"]);
   return { requestId: input.requestId };

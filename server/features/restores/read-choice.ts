@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FilePath } from "#protocol/base/names.ts";
@@ -44,7 +45,7 @@ export async function readChoice(
     throw new Fault("NOT_FOUND", {
       op: "restore",
       subject: missing,
-      detail: `step ${step} of ${run} has no such file`,
+      detail: `${stepText(step)} of ${run} has no such file`,
     });
   }
   return { files: [...new Set(names)], fileCount: of.length, sizeBytes: sum(of), of };

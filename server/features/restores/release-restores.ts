@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import { command } from "#protocol/wire/commands.ts";
 import { Fault, sentenceOf } from "#protocol/faults/fault.ts";
@@ -91,7 +92,7 @@ async function release(hub: Hub, item: QueuedRestore): Promise<void> {
       const fault = new Fault("CHECKPOINT_INCOMPLETE").toData();
       const data = { state: "failed", endedAt: at, fault: JSON.stringify(fault) };
       await tx.transfer.update({ where: { id: item.transferId }, data });
-      const text = `could not restore step ${step} of ${run}: ${sentenceOf(fault)}`;
+      const text = `could not restore ${stepText(step)} of ${run}: ${sentenceOf(fault)}`;
       const node = hub.live.nodes.get(item.nodeId);
       const line = { at: at.getTime(), kind: "restore-failed" as const, work: "risk" as const, text, run, fault };
       return {

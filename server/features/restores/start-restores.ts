@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { isExpected } from "#protocol/fleet/node-status.ts";
 import type * as z from "zod";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
@@ -24,7 +25,7 @@ import { releaseRestores } from "./release-restores.ts";
 
 type Input = z.infer<typeof startRestoresInput>;
 
-const wordsOf = ({ run, step }: Checkpoint): string => `step ${step} of ${run}`;
+const wordsOf = ({ run, step }: Checkpoint): string => `${stepText(step)} of ${run}`;
 
 /**
  * Returns a complete checkpoint and the chosen part of it.

@@ -1,3 +1,4 @@
+import { stepTitle } from "#protocol/checkpoint/step-words.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { headObject } from "#storage/s3/objects.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
@@ -46,7 +47,7 @@ export async function bringBack(
     const event = await writeWord(hub, { checkpoint, by: caller.person.email, word }, async (tx) => {
       await audit({ db: tx, now: hub.now }, caller, { action: "checkpoint bring back", subject, subjectId: id });
       const { run, step } = checkpoint;
-      const text = `Step ${step} of ${run} was brought back from the trash by ${caller.person.email}`;
+      const text = `${stepTitle(Number(step))} of ${run} was brought back from the trash by ${caller.person.email}`;
       const line = { at: hub.now(), kind: "checkpoint-back" as const, work: "safe" as const, run, text };
       return recordEvent(tx, { ...line, step: Number(step) });
     });

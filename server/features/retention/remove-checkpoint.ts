@@ -1,3 +1,4 @@
+import { stepText, stepTitle } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { attemptPrefix, findingFolder } from "#protocol/checkpoint/keys.ts";
 import { attemptId, runName, type AttemptId, type RunName } from "#protocol/base/names.ts";
@@ -98,9 +99,9 @@ async function forget({ hub, checkpoint, run }: Pick<Removal, "hub" | "checkpoin
     await tx.owedWords.deleteMany({ where: { checkpointId: id } });
     await tx.checkpoint.delete({ where: { id } });
     await tx.checkpoint.deleteMany({ where: { joinedId: id } });
-    const about = { action: "checkpoint delete", subject: `step ${step} of ${run}`, subjectId: id };
+    const about = { action: "checkpoint delete", subject: `${stepText(step)} of ${run}`, subjectId: id };
     await tx.audit.create({ data: { at: new Date(now), actorKind: "hub", actor: "hub", ...about } });
-    const text = `Step ${step} of ${run} was deleted from the bucket (${formatBytes(Number(sizeBytes))})`;
+    const text = `${stepTitle(Number(step))} of ${run} was deleted from the bucket (${formatBytes(Number(sizeBytes))})`;
     const line = { at: now, kind: "checkpoint-deleted" as const, work: "safe" as const, run, text };
     return recordEvent(tx, { ...line, step: Number(step) });
   });

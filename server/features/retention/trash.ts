@@ -1,3 +1,4 @@
+import { stepTitle } from "#protocol/checkpoint/step-words.ts";
 import { protectedBy, reasonWords } from "#protocol/retention/decide-keeping.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { USUAL_TRASH_MS } from "#protocol/retention/keeping.ts";
@@ -54,7 +55,7 @@ export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashWish
         await audit({ db: tx, now: hub.now }, who, entry);
       }
       const size = formatBytes(Number(checkpoint.sizeBytes));
-      const text = `Step ${checkpoint.step} of ${run} (${size}) was moved to the trash: ${why}`;
+      const text = `${stepTitle(Number(checkpoint.step))} of ${run} (${size}) was moved to the trash: ${why}`;
       const line = { at, kind: "checkpoint-trashed" as const, work: "safe" as const, run, text };
       return recordEvent(tx, { ...line, step: Number(checkpoint.step) });
     });

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { keepRecord, type CheckpointKeeping, type KeepRecord } from "#protocol/retention/keeping.ts";
 import { keepRecordKey } from "#protocol/checkpoint/keys.ts";
@@ -27,7 +28,7 @@ export interface Word {
   ends: readonly string[];
 }
 
-export const nameOf = ({ step, run }: Pick<Checkpoint, "step" | "run">): string => `step ${step} of ${run}`;
+export const nameOf = ({ step, run }: Pick<Checkpoint, "step" | "run">): string => `${stepText(step)} of ${run}`;
 
 /** Writes the object, then the row, with `also` in the same transaction. @throws Fault those of the store */
 export async function writeWord<T>(

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
@@ -35,7 +36,7 @@ export async function doubtLater(
       node,
       run: row.run,
       step: Number(row.step),
-      text: `found step ${row.step} of ${row.run} doubtful: ${visibleText(doubt)}`,
+      text: `found ${stepText(row.step)} of ${row.run} doubtful: ${visibleText(doubt)}`,
     });
   });
   if (event !== null) emit(hub, event, ["checkpoints", "runs"]);

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { damageWords, withoutNames, type DamageReport } from "#protocol/checkpoint/damage.ts";
 import type { Checkpoint } from "#prisma/client/client.ts";
 import { mayRead } from "#server/core/runs/assigned.ts";
@@ -81,7 +82,7 @@ async function noteDamage(
   }
   const others = await tx.checkpointCopy.count({ where: { checkpointId: checkpoint.id, state: "complete" } });
   const where = others > 0 ? ` in ${copy.bucket}` : "";
-  const text = `found step ${event.step} of ${event.run} damaged${where}: ${damageWords(damage)}`;
+  const text = `found ${stepText(event.step)} of ${event.run} damaged${where}: ${damageWords(damage)}`;
   const line = { at: hub.now(), kind: "checkpoint-damaged" as const, work: "lost" as const, node, run: event.run };
   recorded.events.push(
     await recordEvent(tx, { ...line, step: event.step, text, fault: damage.ranges[0]?.fault ?? null }),

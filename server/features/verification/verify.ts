@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { verifyInput } from "#protocol/wire/verifying.ts";
@@ -47,7 +48,7 @@ export async function verifyCheckpoint(
   };
   const { transferId, isNew } = await askCheck(hub, wanted);
   if (isNew) {
-    const subject = `step ${checkpoint.step} of ${checkpoint.run} on ${node.name}`;
+    const subject = `${stepText(checkpoint.step)} of ${checkpoint.run} on ${node.name}`;
     await audit(hub, caller, { action: "verify", subject, subjectId: transferId });
   }
   return { transferId };

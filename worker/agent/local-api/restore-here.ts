@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { PreviewAnswer, RestoreAnswer, restoreInput } from "#protocol/local-api/local.ts";
@@ -39,7 +40,7 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
         ? "no final model"
         : input.step === undefined
           ? "no complete checkpoint"
-          : `no complete checkpoint of step ${input.step}`;
+          : `no complete checkpoint of ${stepText(input.step)}`;
     throw new Fault("NOT_FOUND", { op: "restore", subject: run, detail: wished });
   }
   const filesOf = ({ checkpointId }: { checkpointId: string }) => chosenOf(agent, input, { run, checkpointId });

@@ -1,10 +1,10 @@
-import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { lostWords } from "#protocol/history/losses.ts";
 import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { beganElsewhereWords } from "#protocol/history/passed-over.ts";
 import type { StepSource } from "#protocol/checkpoint/place.ts";
-import { stepWords } from "#protocol/checkpoint/step-words.ts";
+import { shownStep, stepTitle, stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
 
 /** Messages about the program beside the worker, and about where it continues. */
@@ -65,12 +65,12 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
     ),
   outdated: ({ run, folder, step, names }) =>
     terminal.say(
-      `Left ${names.map(visibleText).join(", ")} in ${visibleText(folder)} without uploading: ${run} has gone on from step ${formatCount(step)} since.`,
+      `Left ${names.map(visibleText).join(", ")} in ${visibleText(folder)} without uploading: ${run} has gone on from ${stepWords(step)} since.`,
       { type: "left-in-place", run, folder, names },
     ),
   chosenBefore: ({ run, from, step }) => {
-    const chosen = from === "beginning" ? "from its beginning" : `from step ${formatCount(from)}`;
-    const now = step === null ? "It has saved nothing since." : `It goes on from step ${formatCount(step)}.`;
+    const chosen = from === "beginning" ? "from its beginning" : `from ${stepWords(from)}`;
+    const now = step === null ? "It has saved nothing since." : `It goes on from ${stepWords(step)}.`;
     terminal.say(`${run} was started ${chosen} before (--from). ${now}`, { type: "chosen-before", run, from, step });
   },
   beganElsewhere: ({ run, given, from, path, wrote }) =>
@@ -92,16 +92,16 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
     );
   },
   failedAtOnce: ({ run, step, code, ranMs, before }) => {
-    const what = `The program ended with ${code} after ${formatDuration(ranMs)}, before it saved anything: step ${formatCount(step)} of ${run} may not be what it expects.`;
+    const what = `The program ended with ${code} after ${formatDuration(ranMs)}, before it saved anything: ${stepWords(step)} of ${run} may not be what it expects.`;
     const way =
       before === null
         ? "There is no complete step before it; `--from none` starts from the beginning."
-        : `The complete step before it is ${formatCount(before)}; \`tidemark run --from ${before}\` starts there.`;
+        : `The complete step before it is ${shownStep(before)}; \`tidemark run --from ${before}\` starts there.`;
     terminal.say(`${what} ${way}`, { type: "failed-at-once", run, step, code, ranMs, before });
   },
   doubtfulLater: ({ run, step, why }) =>
     terminal.say(
-      `Step ${formatCount(step)} of ${run} is in the bucket and doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
+      `${stepTitle(step)} of ${run} is in the bucket and doubtful: ${visibleText(why)}. \`tidemark run --from ${step}\` goes on from it all the same.`,
       { type: "doubtful-later", run, step, why },
     ),
   resuming: ({ run, step, source, path }) => {
@@ -113,7 +113,7 @@ export const createProgramMessages = (terminal: Terminal): ProgramMessages => ({
     const again = `${lostWords({ lostSteps, lostMs, isEstimated })} ${lostSteps === 0 ? "is" : "are"} done again`;
     const about = isEstimated && lostSteps > 0 ? "about " : "";
     const facts = { run, fromStep, lastStep, lostSteps, lostMs, isEstimated };
-    terminal.say(`${run} had come to ${about}step ${formatCount(lastStep)}: ${again}.`, {
+    terminal.say(`${run} had come to ${about}${stepWords(lastStep)}: ${again}.`, {
       type: "work-lost",
       ...facts,
     });

@@ -1,3 +1,4 @@
+import { shownStep, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import { damageWords, type DamageReport } from "#protocol/checkpoint/damage.ts";
@@ -71,7 +72,7 @@ export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
     terminal.say(text, { type: "foreign-pickles", run: command.run, step: command.step, node, pickles });
   },
   fallingBack: ({ run, step, from, why }) =>
-    terminal.say(`Restoring step ${formatCount(step)} of ${run} in place of ${formatCount(from)}. ${why}`, {
+    terminal.say(`Restoring ${stepWords(step)} of ${run} in place of ${shownStep(from)}. ${why}`, {
       type: "falling-back",
       run,
       step,
@@ -102,7 +103,7 @@ export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
     ),
   keptNotAll: ({ run, step, left, neededBytes, freeBytes }) =>
     terminal.say(
-      `${left === 1 ? "One kept checkpoint" : `${formatCount(left)} kept checkpoints`} of ${run} ${left === 1 ? "stays" : "stay"} in the bucket: step ${formatCount(step)} and the next checkpoint of the program need ${formatBytes(neededBytes)}, ${formatBytes(freeBytes)} are free.`,
+      `${left === 1 ? "One kept checkpoint" : `${formatCount(left)} kept checkpoints`} of ${run} ${left === 1 ? "stays" : "stay"} in the bucket: ${stepWords(step)} and the next checkpoint of the program need ${formatBytes(neededBytes)}, ${formatBytes(freeBytes)} are free.`,
       { type: "kept-not-all", run, step, left, neededBytes, freeBytes },
     ),
   keptUnknown: ({ run }) =>

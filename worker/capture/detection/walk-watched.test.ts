@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -205,4 +206,20 @@ test("a state that is overwritten in place has the step of accelerate, DeepSpeed
   expect(await inPlace("scheduler.bin", { last_epoch: 60 })).toEqual([60, "inside"]);
   expect(await inPlace("mp_rank_00_model_states.pt", { global_steps: 70 })).toEqual([70, "inside"]);
   expect((await inPlace("random_states_0.pkl", { step: 0 }))[1]).toBe("time");
+});
+
+test("Keras' files have the step of their optimizer where the name says none, and their epoch where it does", async () => {
+  for (const name of ["keras-backup", "keras-weights"]) {
+    const archive = join(import.meta.dirname, `../../../e2e/layouts/${name}.tar.gz`);
+    execFileSync("tar", ["xzf", archive, "-C", folder]);
+  }
+  const all = (await findCandidates(folder)).map(({ path, step, stepFrom }) => [
+    relative(folder, path),
+    step,
+    stepFrom,
+  ]);
+  expect(all).toEqual([
+    ...[1, 2, 3, 4].map((epoch) => [`epoch_00${epoch}.weights.h5`, epoch, undefined]),
+    ["backup/latest.weights.h5", 16, "inside"],
+  ]);
 });

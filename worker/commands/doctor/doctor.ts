@@ -139,7 +139,12 @@ async function examineHub(
   const { state, signal, tell } = about;
   const given = config.text("hub");
   if (given === null) {
-    tell([skipped("hub", { says: "no hub was named", fix: "Name it: --hub URL, or TIDEMARK_HUB." })]);
+    tell([
+      skipped("hub", {
+        says: "no hub was named",
+        fix: "Name it: --hub URL, or TIDEMARK_HUB. One node and a bucket need none.",
+      }),
+    ]);
     return null;
   }
   const allowHttp = config.isOn("allow-http") ? "yes" : "loopback-only";

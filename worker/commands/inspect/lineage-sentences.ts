@@ -1,9 +1,8 @@
 import { isAdopted, type StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import type { ShownPlace, StepSource } from "#protocol/checkpoint/place.ts";
-import { placeWords, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
+import { placeWords, stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { branchWords } from "#protocol/history/passed-over.ts";
-import { formatCount } from "#protocol/base/units.ts";
 import { shownName } from "../../command-line/verb.ts";
 import { placeOfStored } from "../../standalone/choose-checkpoint.ts";
 
@@ -47,5 +46,5 @@ export function lineageSentences(epoch: number, { place, stepSource, parent, bra
 function startWords(epoch: number, { parent, branch }: Pick<Lineage, "parent" | "branch">): string {
   if (branch !== null) return `epoch ${epoch} is a new line: ${branchWords(branch)}`;
   if (parent === null) return `the run started fresh in epoch ${epoch}`;
-  return `epoch ${epoch} went on from step ${formatCount(parent.step)} of epoch ${parent.epoch}`;
+  return `epoch ${epoch} went on from ${stepWords(parent.step)} of epoch ${parent.epoch}`;
 }

@@ -1,3 +1,4 @@
+import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { isSealed, openManifest } from "#storage/encryption/open-manifest.ts";
 import type { readRunToRestore } from "../../local-api/read-run-at-step.ts";
@@ -28,7 +29,7 @@ export async function openStored(
   const chosen = await chooseWanted(choosingFrom(records, await records.read(run)), wish);
   if (chosen === null) {
     const detail =
-      step === undefined ? "it has no complete checkpoint" : `it has no complete checkpoint of step ${step}`;
+      step === undefined ? "it has no complete checkpoint" : `it has no complete checkpoint of ${stepText(step)}`;
     throw new Fault("NOT_FOUND", { op, subject: run, detail });
   }
   const { manifest: stored, listed } = chosen;

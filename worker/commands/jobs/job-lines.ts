@@ -1,5 +1,6 @@
+import { shownStep, stepWords } from "#protocol/checkpoint/step-words.ts";
 import type { JobSpec } from "#protocol/jobs/job-spec.ts";
-import type { JobAttemptRow, JobDetail, JobQueueRow, JobRow } from "#protocol/jobs/job-views.ts";
+import type { JobAttemptRow, JobDetail, JobLink, JobQueueRow, JobRow } from "#protocol/jobs/job-views.ts";
 import { JOB_STATES } from "#protocol/jobs/job-states.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import { shownName } from "../../command-line/verb.ts";
@@ -58,6 +59,9 @@ export function jobText(job: JobDetail, now: number): string {
     ...(spec === null ? ["Its definition cannot be read: submit it again."] : specLines(spec, job.kelpie !== null)),
     `Submitted by ${shownName(job.owner)}, priority ${job.priority}.`,
     ...waits,
+    ...(job.waits === null ? [] : [`It waits: ${shownName(job.waits)}.`]),
+    ...job.after.map((one) => `After ${linkText(one)}`),
+    ...job.followers.map((one) => `Followed by ${linkText(one)}`),
     ...attemptRows.map((one) => attemptLine(one, now)),
     ...bans.map(
       (ban) =>
@@ -66,18 +70,21 @@ export function jobText(job: JobDetail, now: number): string {
   ].join("\n");
 }
 
+const linkText = ({ id, name, state }: JobLink): string => `${shownName(name)} (${id}): ${state}`;
+
 /** Returns what a job runs. Kelpie's worker decides itself what it watches. */
-function specLines({ command, arguments: given, watch }: JobSpec, isOfKelpie: boolean): string[] {
+function specLines({ command, arguments: given, watch, secrets }: JobSpec, isOfKelpie: boolean): string[] {
   const words = [command, ...given].map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word)));
   const watches = watch.length === 0 ? "It watches no folder." : `Watches ${shownName(watch.join(", "))}`;
-  return [`Command: ${shownName(words.join(" "))}`, ...(isOfKelpie ? [] : [watches])];
+  const sealed = secrets.length === 0 ? [] : [`Secrets, sealed: ${secrets.join(", ")}`];
+  return [`Command: ${shownName(words.join(" "))}`, ...(isOfKelpie ? [] : [watches]), ...sealed];
 }
 
 function attemptLine(one: JobAttemptRow, now: number): string {
-  const stepOf = (step: number | null): string => (step === null ? "the beginning" : `step ${formatCount(step)}`);
+  const stepOf = (step: number | null): string => (step === null ? "the beginning" : stepWords(step));
   const took = formatDuration(Math.max(0, (one.endedAt ?? now) - one.startedAt));
-  const reached = one.toStep === null ? "" : ` to step ${formatCount(one.toStep)}`;
-  const safe = one.safeStep === null ? "" : `, safe up to ${formatCount(one.safeStep)}`;
+  const reached = one.toStep === null ? "" : ` to ${stepWords(one.toStep)}`;
+  const safe = one.safeStep === null ? "" : `, safe up to ${shownStep(one.safeStep)}`;
   const end =
     one.outcome === null ? "runs" : `${one.outcome}${one.reason === null ? "" : `: ${shownName(one.reason)}`}`;
   return `Attempt ${one.attempt} on ${shownName(one.node.name)}, ${took}, from ${stepOf(one.fromStep)}${reached}${safe}; ${end}`;

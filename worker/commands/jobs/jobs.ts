@@ -1,7 +1,9 @@
 import type * as z from "zod";
 import { changeJobsInput, listJobsInput, type JobFilter } from "#protocol/jobs/job-views.ts";
+import { expandJobs } from "#protocol/jobs/matrix.ts";
 import { id } from "#protocol/base/names.ts";
 import { formatCount } from "#protocol/base/units.ts";
+import type { Environment } from "../../command-line/config.ts";
 import { closest } from "../../command-line/suggest.ts";
 import { usage, type Verb } from "../../command-line/verb.ts";
 import { personOf } from "./ask-as-person.ts";
@@ -9,11 +11,14 @@ import { importJobs } from "./import-jobs.ts";
 import { factsOfDetail, factsOfRow, jobLine, jobText, queueLine } from "./job-lines.ts";
 import { flagged, pairsOf, readJobs } from "./read-jobs.ts";
 
-/** `tidemark jobs`: what people do with jobs. Faults: BAD_INPUT, API_TOKEN_REFUSED, NOT_FOUND, those of the hub. */
-export async function manageJobs(verb: Verb): Promise<number> {
+/**
+ * `tidemark jobs`: what people do with jobs. `env` has the values of secrets that are named. Faults: BAD_INPUT,
+ * API_TOKEN_REFUSED, NOT_FOUND, those of the hub.
+ */
+export async function manageJobs(verb: Verb, env: Environment): Promise<number> {
   const [word, ...operands] = verb.operands;
   const action = ACTIONS.find((one) => one.word === word);
-  if (action !== undefined) return action.perform(verb, operands);
+  if (action !== undefined) return action.perform(verb, operands, env);
   const words = ACTIONS.map((one) => one.word);
   const near = word === undefined ? null : closest(word, words);
   const detail = near === null ? `it takes ${words.join(", ")}` : `did you mean ${near}?`;
@@ -22,7 +27,7 @@ export async function manageJobs(verb: Verb): Promise<number> {
 
 interface Action {
   word: string;
-  perform(verb: Verb, operands: readonly string[]): Promise<number>;
+  perform(verb: Verb, operands: readonly string[], env: Environment): Promise<number>;
 }
 
 const ACTIONS: readonly Action[] = [
@@ -35,13 +40,21 @@ const ACTIONS: readonly Action[] = [
   { word: "import", perform: importJobs },
 ];
 
-async function submit(verb: Verb, operands: readonly string[]): Promise<number> {
+const SECRETS_GO =
+  "Nodes that take these jobs get their secrets, and the owner of a machine can read what runs on it. Use keys that open one thing and can be revoked.";
+
+async function submit(verb: Verb, operands: readonly string[], env: Environment): Promise<number> {
   const { config, terminal } = verb;
   const ask = personOf(verb);
-  const jobs = await readJobs(verb, operands);
+  const jobs = await readJobs(verb, operands, env);
+  if (jobs.some(({ secrets }) => Object.keys(secrets).length > 0))
+    terminal.say(SECRETS_GO, { type: "note", sentence: SECRETS_GO });
   if (config.isOn("dry-run")) {
-    const count = jobs.length === 1 ? "One job" : `${formatCount(jobs.length)} jobs`;
-    terminal.result(`${count} would be submitted.`, { type: "jobs-checked", jobs: jobs.length });
+    const expanded = expandJobs(jobs);
+    if ("wrong" in expanded) throw usage(`job ${expanded.index + 1}`, expanded.wrong);
+    const made = expanded.jobs.length;
+    const count = made === 1 ? "One job" : `${formatCount(made)} jobs`;
+    terminal.result(`${count} would be submitted.`, { type: "jobs-checked", jobs: made });
     return 0;
   }
   const made = await ask("jobs.submit", (client, signal) => client.jobs.submit.mutate({ jobs }, { signal }));

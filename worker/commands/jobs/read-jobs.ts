@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
-import { jobNeeds, jobPolicy, jobSpec, type JobDraft, type JobSpec } from "#protocol/jobs/job-spec.ts";
+import { jobNeeds, jobPolicy, jobSubmission, type JobDraft, type JobSubmission } from "#protocol/jobs/job-spec.ts";
 import { submitJobsInput } from "#protocol/jobs/job-views.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import type { Config } from "../../command-line/config.ts";
+import type { Config, Environment } from "../../command-line/config.ts";
 import type { FlagName } from "../../command-line/flags.ts";
 import { closest } from "../../command-line/suggest.ts";
 import { usage, type Verb } from "../../command-line/verb.ts";
@@ -21,21 +21,54 @@ export function flagged(config: Config, name: FlagName): readonly string[] {
  * Reads the jobs to submit: from a file in YAML or JSON, from stdin (`-`), or one from flags and the command after `--`.
  * @throws Fault BAD_INPUT that names the job and the field, READ_FAILED
  */
-export async function readJobs(verb: Verb, operands: readonly string[]): Promise<JobSpec[]> {
+export async function readJobs(verb: Verb, operands: readonly string[], env: Environment): Promise<JobSubmission[]> {
   const [first, second, ...rest] = operands;
   if (first === undefined || (first === "--" && second === undefined))
     throw usage(
       "jobs submit",
       "it takes a file of jobs, - for stdin, or a command: tidemark jobs submit -- python train.py",
     );
-  if (first === "--") return check([draftOf(verb.config, { command: second ?? "", arguments: rest })], "the job");
+  const named = flagged(verb.config, "secret");
+  if (first === "--") {
+    const draft = draftOf(verb.config, { command: second ?? "", arguments: rest });
+    return check([{ ...draft, secrets: secretsOf(named, env) }], "the job");
+  }
+  const [unused] = named;
+  if (unused !== undefined) throw usage("--secret", "a file of jobs names its secrets itself: secrets: [HF_TOKEN]");
   if (second !== undefined) throw usage(second, "jobs submit takes one file; a command stands after --");
   const read = await readYamlFile(verb, first);
   const jobs = Array.isArray(read) ? read : [read];
   const queue = flagged(verb.config, "queue")[0];
   return check(
-    jobs.map((job: unknown) => (queue !== undefined && isRecord(job) ? { queue, ...job } : job)),
+    jobs.map((job: unknown) => {
+      if (!isRecord(job)) return job;
+      const { secrets } = job;
+      const isNamed = Array.isArray(secrets) && secrets.every((one) => typeof one === "string");
+      return {
+        ...(queue !== undefined && { queue }),
+        ...job,
+        ...(isNamed && { secrets: secretsOf(secrets, env) }),
+      };
+    }),
     first,
+  );
+}
+
+/** Returns the values that the environment of this command has for these names. @throws Fault BAD_INPUT without any value */
+function secretsOf(names: readonly string[], env: Environment): Record<string, string> {
+  return Object.fromEntries(
+    names.map((name) => {
+      const at = name.indexOf("=");
+      if (at >= 0)
+        throw usage(
+          `--secret ${name.slice(0, at)}=…`,
+          "it takes a name alone; the value is taken from the environment, which others on this machine cannot read",
+        );
+      const value = env[name];
+      if (value === undefined || value === "")
+        throw usage(`the secret ${name}`, `its value is taken from the environment, which has no ${name}`);
+      return [name, value];
+    }),
   );
 }
 
@@ -67,9 +100,21 @@ function draftOf(config: Config, words: { command: string; arguments: string[] }
     ...(priority !== undefined && { priority: Number(priority) }),
     ...(failures > 0 && { policy: { mostFailures: failures } }),
     watch: [...flagged(config, "watch")],
+    after: [...flagged(config, "after")],
+    ...matrixOf(flagged(config, "matrix")),
     environment: pairsOf("env", flagged(config, "env")),
     labels: pairsOf("label", flagged(config, "label")),
   };
+}
+
+/** Reads `NAME=a,b` and `NAME=1..9` of the flag. @throws Fault BAD_INPUT */
+function matrixOf(texts: readonly string[]): Pick<JobDraft, "matrix"> {
+  if (texts.length === 0) return {};
+  const rows = Object.entries(pairsOf("matrix", texts)).map(([name, text]) => {
+    const [, from, to] = /^(-?\d+)\.\.(-?\d+)$/.exec(text) ?? [];
+    return [name, from === undefined || to === undefined ? text.split(",") : { from: Number(from), to: Number(to) }];
+  });
+  return { matrix: Object.fromEntries(rows) as JobDraft["matrix"] };
 }
 
 /** Reads `KEY=VALUE` of a flag. @throws Fault BAD_INPUT */
@@ -87,11 +132,11 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Checks jobs as the hub does, and refuses fields that nothing reads. @throws Fault BAD_INPUT */
-function check(jobs: readonly unknown[], from: string): JobSpec[] {
+function check(jobs: readonly unknown[], from: string): JobSubmission[] {
   for (const [index, job] of jobs.entries()) {
     const subject = `${from}, job ${index + 1}`;
     if (!isRecord(job)) throw usage(subject, "a job has fields, for example `command: python`");
-    assertKnown(job, { subject, known: Object.keys(jobSpec.shape), inside: "" });
+    assertKnown(job, { subject, known: Object.keys(jobSubmission.shape), inside: "" });
     for (const [name, schema] of [["policy", jobPolicy] as const, ["needs", jobNeeds] as const]) {
       const part = job[name];
       if (isRecord(part)) assertKnown(part, { subject, known: Object.keys(schema.shape), inside: `${name}.` });

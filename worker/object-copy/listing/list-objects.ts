@@ -35,6 +35,20 @@ export interface ListedPage {
   unreadable: string[];
   /** Names that this or an earlier page has already; they are in none of the lists above. */
   repeated: string[];
+  /** The listing goes on after this page. */
+  hasMore: boolean;
+}
+
+/** Which objects are listed. */
+export interface PageWish {
+  prefix: string;
+  delimiter?: "/";
+  /** Only keys after this one, on stores that sort and know `start-after`. */
+  startAfter?: string;
+  /** Keys on the first page; each further page has twice as many, following TCP slow start of a new connection. */
+  firstKeys?: number;
+  /** Number of pages after which the listing ends, even if there is more. */
+  mostPages?: number;
 }
 
 interface From {
@@ -48,16 +62,12 @@ interface From {
 const OP = "ListObjectsV2";
 
 /**
- * Yields the pages of a listing, each name once. `firstKeys`: keys on the first page; each further page has twice as many, following TCP slow
- * start of a new connection. `mostPages`: number of pages after which the listing ends, even if there is more.
+ * Yields the pages of a listing, each name once.
  * @throws Faults of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED
  */
-export async function* listPages(
-  from: From,
-  about: { prefix: string; delimiter?: "/"; firstKeys?: number; mostPages?: number; signal: AbortSignal },
-): AsyncGenerator<ListedPage> {
+export async function* listPages(from: From, about: PageWish & { signal: AbortSignal }): AsyncGenerator<ListedPage> {
   const { engine } = from;
-  const { signal, prefix, delimiter, mostPages = Infinity } = about;
+  const { signal, prefix, delimiter, startAfter, mostPages = Infinity } = about;
   const subject = `${from.access.bucket}/${prefix}`;
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
@@ -81,6 +91,7 @@ export async function* listPages(
     const rest: QueryPairs = [
       ...(keys < MOST_KEYS ? [["max-keys", String(keys)] as const] : []),
       ...(delimiter === undefined ? [] : [["delimiter", delimiter] as const]),
+      ...(startAfter === undefined || token !== null ? [] : [["start-after", startAfter] as const]),
       ...(token === null ? [] : [["continuation-token", token] as const]),
     ];
     keys *= 2;
@@ -97,12 +108,12 @@ export async function* listPages(
     // Requests the next page before this one is processed, which hides a round trip.
     asked = next === null || seen.size >= mostPages ? null : askFor(next);
     asked?.catch(() => undefined);
-    yield once(await decodePage(page, { subject, prefix, isThere }));
+    yield { ...once(await decodePage(page, { subject, prefix, isThere })), hasMore: next !== null };
   }
 }
 
 /** Makes a function that moves the names that earlier pages, or the page itself, have already to `repeated`. */
-function namesOnce(): (page: Omit<ListedPage, "repeated">) => ListedPage {
+function namesOnce(): (page: DecodedPage) => DecodedPage & Pick<ListedPage, "repeated"> {
   const finder = createRepeatFinder();
   return ({ objects, folders, unreadable }) => {
     const repeated: string[] = [];
@@ -218,11 +229,13 @@ export const wishFor = (wish: "url" | null): QueryPairs => (wish === null ? [] :
 
 const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ key }) => key), ...folders];
 
+type DecodedPage = Pick<ListedPage, "objects" | "folders" | "unreadable">;
+
 /** Decodes the names of a page; names that cannot be decoded go to `unreadable`. */
 async function decodePage(
   page: RawPage,
   about: { subject: string; prefix: string; isThere: (key: string) => Promise<boolean> },
-): Promise<Omit<ListedPage, "repeated">> {
+): Promise<DecodedPage> {
   const { subject, prefix, isThere } = about;
   const { read } = page.isEncoded ? await readerOfNames(namesIn(page), isThere) : PLAIN_NAMES;
   const unreadable: string[] = [];

@@ -1,9 +1,9 @@
 "use client";
 import { branchWords } from "#protocol/history/passed-over.ts";
-import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
+import { stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { Link } from "../../../_ui/navigation/link.tsx";
 import type { ReactNode } from "react";
-import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { formatDuration } from "#protocol/base/units.ts";
 import type { CheckpointView } from "#protocol/wire/views.ts";
 import { SummedWords } from "../../../_adopt/summed-words.tsx";
 import { Age } from "../../../_hub/live/age.tsx";
@@ -112,7 +112,7 @@ export function CheckpointFacts({ view }: { view: CheckpointView }) {
                 <>
                   , went on from{" "}
                   <Link href={`/runs/${encodeURIComponent(view.run)}`} className="font-mid hover:underline">
-                    step {formatCount(view.parent.step)}
+                    {stepWords(view.parent.step)}
                   </Link>{" "}
                   of epoch {view.parent.epoch}
                 </>

@@ -78,7 +78,9 @@ function JobBody({ job }: { job: JobDetail }) {
       />
       {job.kelpie !== null && <KelpieBanner kelpie={job.kelpie} />}
       {why !== null && <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={why} />}
+      {job.waits !== null && <Banner tone="quiet" title={`Waits: ${visibleText(job.waits)}`} />}
       <AttemptsPanel attempts={job.attemptRows} />
+      {(job.after.length > 0 || job.followers.length > 0) && <OrderPanel job={job} />}
       {job.bans.length > 0 && <BansPanel bans={job.bans} />}
       {job.spec === null ? (
         <Banner tone="lost" title="The definition of this job cannot be read. Submit the job again." />
@@ -151,6 +153,29 @@ function machineWords({ kelpie, state }: JobDetail): string {
   return `${state === "running" ? "runs" : "last"} on the machine ${visibleText(kelpie.machine)}`;
 }
 
+/** Lists the jobs that go before a job, and those that follow it. */
+function OrderPanel({ job: { after, followers } }: { job: JobDetail }) {
+  const rows = [
+    ...after.map((link) => ({ link, word: "after" })),
+    ...followers.map((link) => ({ link, word: "followed by" })),
+  ];
+  return (
+    <Panel title="Order" label="Order">
+      <ul className="divide-y divide-line">
+        {rows.map(({ link, word }) => (
+          <li key={`${word} ${link.id}`} className="flex flex-wrap items-baseline gap-x-3 px-4 py-2">
+            <span className="text-faint">{word}</span>
+            <Link href={`/jobs/${encodeURIComponent(link.id)}`} className="min-w-0 flex-1 font-mid hover:underline">
+              {visibleText(link.name)}
+            </Link>
+            <Tag tone={JOB_LOOKS[link.state].tone}>{JOB_LOOKS[link.state].text}</Tag>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
 function BansPanel({ bans }: { bans: JobDetail["bans"] }) {
   const now = useHubNow(10_000);
   return (
@@ -215,6 +240,14 @@ function SpecPanel({ spec, job: { run, kelpie } }: { spec: JobSpec; job: JobDeta
               <span className="font-mono text-12">
                 {variables.map(([name, value]) => visibleText(value === "" ? name : `${name}=${value}`)).join("  ")}
               </span>
+            </Fact>
+          )}
+          {spec.secrets.length > 0 && (
+            <Fact name="Secrets">
+              <span className="font-mono text-12">{spec.secrets.join("  ")}</span>
+              <div className="text-12 text-faint">
+                Sealed; only the node that runs the job gets the values. The owner of its machine can read them.
+              </div>
             </Fact>
           )}
         </dl>

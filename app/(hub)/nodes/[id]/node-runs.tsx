@@ -1,4 +1,5 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQuery } from "@tanstack/react-query";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { ContinueFrom } from "#protocol/checkpoint/continue-words.ts";
@@ -62,6 +63,22 @@ function lineWords(line: NodeLine | undefined): string {
   return `, in ${line.folder === "" ? "the watched folder" : visibleText(line.folder)}`;
 }
 
+/** Says what is wrong with the checkpoints of a run: below its name, since a narrow page has no column for the newest one. */
+function RunWarnings({ line, isDamaged }: { line: NodeLine | undefined; isDamaged: boolean }) {
+  const { doubtfulStep = null, passedOverStep = null, isFinalDoubtful = false } = line ?? {};
+  const words = [
+    ...(doubtfulStep === null ? [] : [`${stepWords(doubtfulStep)} is doubtful`]),
+    ...(isFinalDoubtful ? ["the final model is doubtful"] : []),
+    ...(passedOverStep === null ? [] : [`its program did not go on from ${stepWords(passedOverStep)}`]),
+    ...(isDamaged ? ["its newest safe checkpoint is damaged"] : []),
+  ];
+  return words.map((one) => (
+    <div key={one} className="text-12 text-risk">
+      {one}
+    </div>
+  ));
+}
+
 interface NodeRunRowProps {
   run: NodeRunView;
   line: NodeLine | undefined;
@@ -87,6 +104,7 @@ function NodeRunRow({ run, line, newest, state: writerState }: NodeRunRowProps) 
           first={<RowLink href={`/runs/${encodeURIComponent(run.run)}`}>{visibleText(run.run)}</RowLink>}
           second={<span title={where}>{where}</span>}
         />
+        <RunWarnings line={line} isDamaged={newest?.isDamaged === true} />
       </Cell>
       <Cell from="sm" className="w-[22%] min-w-28">
         <div className="dim-when-stale">
@@ -94,23 +112,13 @@ function NodeRunRow({ run, line, newest, state: writerState }: NodeRunRowProps) 
         </div>
       </Cell>
       <Cell from="md" align="right">
-        {safeStep === null ? <span className="text-faint">none</span> : `step ${formatCount(safeStep)}`}
-        {line !== undefined && line.doubtfulStep !== null && (
-          <div className="text-12 text-risk">step {formatCount(line.doubtfulStep)} is doubtful</div>
-        )}
-        {line?.isFinalDoubtful === true && <div className="text-12 text-risk">the final model is doubtful</div>}
-        {line !== undefined && line.passedOverStep !== null && (
-          <div className="text-12 text-risk">
-            its program did not go on from step {formatCount(line.passedOverStep)}
-          </div>
-        )}
-        {newest?.isDamaged === true && <div className="text-12 text-risk">damaged</div>}
+        {safeStep === null ? <span className="text-faint">none</span> : stepWords(safeStep)}
         {run.safeAt !== null && safeStep === run.safeStep && now > 0 && (
           <div className="text-12 text-faint">{formatDuration(now - run.safeAt)} old</div>
         )}
       </Cell>
       <Cell from="md" align="right">
-        {run.localStep === null ? <span className="text-faint">none</span> : `step ${formatCount(run.localStep)}`}
+        {run.localStep === null ? <span className="text-faint">none</span> : stepWords(run.localStep)}
         {run.risk.steps > 0 && <div className="text-12 text-faint">{formatCount(run.risk.steps)} ahead</div>}
       </Cell>
       <Cell from="lg" align="right">

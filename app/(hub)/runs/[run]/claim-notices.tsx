@@ -1,7 +1,7 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQueryClient } from "@tanstack/react-query";
 import { useState } from "react";
-import { formatCount } from "#protocol/base/units.ts";
 import type { RunView } from "#protocol/wire/views.ts";
 import { Age } from "../../../_hub/live/age.tsx";
 import { hub } from "../../../_hub/queries/client.ts";
@@ -86,7 +86,7 @@ function HandOverDialog({ run, asked, onClose }: { run: RunView; asked: Asked; o
       <p>
         {run.newestStep === null
           ? `${name} takes the run the next time it asks. It has no safe checkpoint: ${name} starts from 0.`
-          : `${name} goes on from step ${formatCount(run.newestStep)} the next time it asks.`}{" "}
+          : `${name} goes on from ${stepWords(run.newestStep)} the next time it asks.`}{" "}
         {run.writerNodeName === null
           ? "Nobody writes it now."
           : `${visibleText(run.writerNodeName)} stops saving this run then, also while its program goes on.`}

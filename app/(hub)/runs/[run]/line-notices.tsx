@@ -1,6 +1,6 @@
 "use client";
+import { stepWords } from "#protocol/checkpoint/step-words.ts";
 import { useQueryClient } from "@tanstack/react-query";
-import { formatCount } from "#protocol/base/units.ts";
 import { beganElsewhereWords, branchWords } from "#protocol/history/passed-over.ts";
 import type { EpochView } from "#protocol/checkpoint/lineage.ts";
 import type { RunView } from "#protocol/wire/views.ts";
@@ -15,6 +15,8 @@ import { visibleText } from "../../../_ui/text/visible-text.ts";
 
 /** Returns the epoch that is a new line and is trained now; undefined when the present epoch goes on from an earlier one. */
 const lineOf = ({ epochs }: RunView): EpochView | undefined => (epochs[0]?.branch == null ? undefined : epochs[0]);
+
+const capital = (words: string): string => words.charAt(0).toUpperCase() + words.slice(1);
 
 /**
  * Says that the run is a new line now, and from which restored checkpoints its programs did not go on. A person dismisses the
@@ -45,13 +47,13 @@ export function LineNotices({ run }: { run: RunView }) {
             ),
           })}
         >
-          <Age at={at} />. Retention removes nothing of epoch {given.epoch} and before until the run passes step{" "}
-          {formatCount(given.step)}, or until you dismiss this.
+          <Age at={at} />. Retention removes nothing of epoch {given.epoch} and before until the run passes{" "}
+          {stepWords(given.step)}, or until you dismiss this.
         </Banner>
       ))}
       {line?.branch != null && (
         <Banner tone="moving" speech="quiet" title={`Epoch ${line.epoch} is a new line of training.`}>
-          In it {branchWords(line.branch)}. A restore takes its newest checkpoint as soon as it has one; earlier ones
+          {capital(branchWords(line.branch))}. A restore takes its newest checkpoint as soon as it has one; earlier ones
           stay below.
         </Banner>
       )}

@@ -1,4 +1,5 @@
 "use client";
+import { shownStep } from "#protocol/checkpoint/step-words.ts";
 import { usePrefetchQuery, useQuery } from "@tanstack/react-query";
 import { Link } from "../../../_ui/navigation/link.tsx";
 
@@ -219,7 +220,7 @@ function RunFacts({ run, writerState }: { run: RunView; writerState: NodeState |
         "nothing safe yet"
       ) : (
         <>
-          newest safe step <b className="font-mid text-ink">{formatCount(run.newestStep)}</b>
+          newest safe step <b className="font-mid text-ink">{shownStep(run.newestStep)}</b>
           {run.newestAt !== null && (
             <>
               , <Age at={run.newestAt} />

@@ -21,12 +21,15 @@ export interface Insides {
   seen: Set<string>;
 }
 
+/** The optimizer of Keras counts anew when a program loads the weights alone, and its epochs go on. */
+const COUNTS_ANEW = /\.(keras|h5|hdf5)$/i;
+
 /** Returns what a name leaves open: step, and whether the file is a model. */
 export async function insideOf(
   known: Insides,
   { path, stats, read }: { path: string; stats: Stats; read: FileName },
 ): Promise<Pick<Inside, "step" | "isModel">> {
-  const isOpen = read.from === null || read.from === "epoch";
+  const isOpen = read.from === null || (read.from === "epoch" && !COUNTS_ANEW.test(path));
   // When a saver's word or an ending decides, the file is not read.
   const isShown = isModelName(path) && read.from !== null && (read.isSaverName || isWeightsName(path));
   return readOnce(known, { path, stats }, async () => ({
