@@ -127,3 +127,18 @@ export function textColumns(db: Database): Promise<{ table: string; name: string
   return db.$queryRaw`SELECT table_name AS "table", column_name AS "name" FROM information_schema.columns
     WHERE table_schema = 'public' AND data_type = 'text' AND table_name ~ '^[A-Z]'`;
 }
+
+/** Returns all that the database keeps as one text: its files, or every text of PostgreSQL. */
+export async function readStored({ hub, folder }: { hub: { db: Database }; folder: string }): Promise<string> {
+  if (!isPostgres) {
+    const files = ["hub.db", "hub.db-wal"].map((name) => readFile(join(folder, name), "latin1"));
+    return (await Promise.all(files)).join("\n");
+  }
+  const texts: string[] = [];
+  for (const { table, name } of await textColumns(hub.db)) {
+    const sql = `SELECT string_agg("${name}", ' ') AS "text" FROM "${table}"`;
+    const rows = await hub.db.$queryRawUnsafe<{ text: string | null }[]>(sql);
+    texts.push(rows[0]?.text ?? "");
+  }
+  return texts.join("\n");
+}

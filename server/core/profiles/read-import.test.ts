@@ -1,7 +1,6 @@
 import { DEFAULT_PACKING } from "#protocol/checkpoint/packing.ts";
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { readStored } from "#server/testing/test-database.ts";
 import {
   addTestProfile,
   callAs,
@@ -50,9 +49,9 @@ describe("a pasted text", () => {
     expect(made.accessKeyHint).toBe("TEST");
     expect((await admin().test({ id: made.id, profile: null, credential: null })).ok).toBe(true);
     expect(await test.hub.db.audit.count({ where: { action: "read keys from a text" } })).toBe(1);
-    for (const file of ["hub.db", "hub.db-wal"]) {
-      expect((await readFile(join(test.folder, file))).includes("test-secret-key"), file).toBe(false);
-    }
+    const stored = await readStored(test);
+    expect(stored).toContain(made.id);
+    expect(stored.includes("test-secret-key")).toBe(false);
     const again = admin().create({ profile: { ...profile, name: "again" }, credential });
     await expect(again).rejects.toEqual(fault("NOT_FOUND"));
   });
