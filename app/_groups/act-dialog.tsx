@@ -39,7 +39,7 @@ export function ActDialog({ accountId, group, asked, onClose }: ActDialogProps) 
   const mayDo = found - (effect.data?.left ?? 0);
   const onDone = (answer: ActAnswer) => {
     void client.invalidateQueries({ queryKey: ["groups"] });
-    // What became unsafe meanwhile is shown, and asked about again.
+    // Instances that became unsafe meanwhile are shown, and confirmed again.
     if (answer.isRefused || answer.faults.length > 0) return;
     say("quiet", `${instancesWords(answer.done)} ${answer.done === 1 ? "is" : "are"} ${words.done}.`);
     onClose();

@@ -20,7 +20,7 @@ const RuleDialog = onDemand(() => import("./rule-dialog.tsx").then((part) => par
 /** Instances that are drawn before a person asks for the rest. */
 const SHOWN_AT_FIRST = 20;
 
-/** What a dialog is about: an action on all or one instance. */
+/** Subject of a dialog: an action on all or one instance. */
 interface Asked {
   action: InstanceAction;
   instanceIds: string[] | null;

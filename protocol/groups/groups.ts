@@ -124,7 +124,7 @@ export interface GroupView {
   about: string;
   replicas: number;
   gpus: string[];
-  /** Of one instance: the dearest of its GPU classes. Null when it is not known. */
+  /** Price of one instance: that of its dearest GPU class. Null when it is not known. */
   price: GroupPrice | null;
   /** False: the provider lists no group of this name any more, and only the rule is left. */
   isKnown: boolean;
@@ -170,11 +170,11 @@ export interface ActAnswer {
   done: number;
   /** Chosen ones that its quota leaves for later. */
   left: number;
-  /** What would be lost. Instances that are not in `mayLose` are `isRefused`'s reason. */
+  /** Losses with the instances. Instances that are not in `mayLose` are `isRefused`'s reason. */
   losses: InstanceLoss[];
   /** Nothing was done, because work would be lost that nobody has confirmed. */
   isRefused: boolean;
-  /** Of the instances for which it failed, in the order of the tries. */
+  /** Faults of the instances for which it failed, in the order of the tries. */
   faults: { instanceId: string; fault: FaultData }[];
 }
 

@@ -1,6 +1,6 @@
 import type { InstanceAction } from "#protocol/groups/groups.ts";
 
-/** What the hub remembers of one account at a provider of groups, beside its row. */
+/** State of one account at a provider of groups that is kept in memory, beside its row. */
 export interface AccountMemory {
   /** No request is sent before, epoch ms: the provider asked for a pause. */
   pausedUntil: number;

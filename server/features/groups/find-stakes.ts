@@ -57,7 +57,7 @@ export const nodeViews = (nodes: readonly LiveNode[]): InstanceNode[] =>
 
 interface Leases {
   byNode: ReadonlyMap<string, number>;
-  /** Of workers of the Kelpie-compatible API, by their machine. */
+  /** Leases of workers of the Kelpie-compatible API, by their machine. */
   byMachine: ReadonlyMap<string, number>;
 }
 
