@@ -14,7 +14,7 @@ import {
   tellUnsafe,
   test,
 } from "#server/testing/groups/groups-for-each.ts";
-import type { EmulatedGroup, EmulatedInstance } from "#server/testing/groups/salad-emulator.ts";
+import type { EmulatedGroup, EmulatedInstance } from "#storage/testing/salad-emulator.ts";
 import { keepGroups } from "./keep-groups.ts";
 
 /** The rules of groups as the clock applies them, against an emulated provider. */

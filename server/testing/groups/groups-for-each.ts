@@ -10,7 +10,12 @@ import {
   type TestHub,
   type TestNode,
 } from "../open-test-hub.ts";
-import { startSaladEmulator, type EmulatedGroup, type EmulatedInstance, type SaladEmulator } from "./salad-emulator.ts";
+import {
+  startSaladEmulator,
+  type EmulatedGroup,
+  type EmulatedInstance,
+  type SaladEmulator,
+} from "#storage/testing/salad-emulator.ts";
 
 /** For tests of groups: an emulated SaladCloud, and for every test a hub with one account there. */
 export let test: TestHub;
