@@ -113,6 +113,8 @@ export async function addJob(queue: string, at: { nodeId?: string; machine?: str
         attemptRows: {
           create: { attempt: 1, bootId: "", startedAt: now, nodeId: at.nodeId ?? null, machine: at.machine ?? null },
         },
+        // The clock of the hub ends what sends no heartbeat.
+        ...(at.machine !== undefined && { kelpie: { create: { heartbeatSeconds: 3_600, storage: "{}" } } }),
       }),
     },
   });
