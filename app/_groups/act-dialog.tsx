@@ -11,7 +11,7 @@ import { say } from "../_ui/feedback/toast.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { ACTION_WORDS, instancesWords, stakeWords } from "./group-words.ts";
+import { ACTION_WORDS, instancesWords, lossWords, stakeWords } from "./group-words.ts";
 
 interface ActDialogProps {
   accountId: string;
@@ -98,7 +98,8 @@ function Effect({ answer: { losses, left }, unsafe }: { answer: ActAnswer; unsaf
           <ul className="flex flex-col gap-1" aria-label="What would be lost">
             {unsafe.map((loss) => (
               <li key={loss.instanceId}>
-                <b className="font-mid">{placeOf(loss)}</b>: {stakeWords(loss.stake)}
+                <b className="font-mid">{placeOf(loss)}</b>:{" "}
+                {loss.stake.leases > 0 ? stakeWords(loss.stake) : lossWords(loss.stake)}
               </li>
             ))}
           </ul>

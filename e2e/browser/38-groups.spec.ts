@@ -1,5 +1,5 @@
 import { runName } from "#protocol/base/names.ts";
-import { startSaladEmulator, type SaladEmulator } from "#server/testing/groups/salad-emulator.ts";
+import { startSaladEmulator, type SaladEmulator } from "#storage/testing/salad-emulator.ts";
 import { enrolRogue } from "../stage/rogue-node.ts";
 import { expect, expectSound, openSignedIn, showAs, test as base } from "./story.ts";
 
@@ -68,7 +68,7 @@ test("an account is tested, an instance is recreated although work is lost, and 
   await page.getByRole("button", { name: "Recreate all of trainers" }).click();
   const question = page.getByRole("dialog", { name: "Recreate 2 instances?" });
   await expect(question.getByRole("list", { name: "What would be lost" })).toContainText(
-    "gpu-1: no job, 3 checkpoints that are not safe",
+    "gpu-1: 3 checkpoints that are not safe",
   );
   await expectSound(page);
   await page.screenshot({ path: "test-results/groups-question.png" });

@@ -122,27 +122,27 @@ export const HUB_FAULTS = {
   GROUP_KEY_REFUSED: row("never", 502, {
     exit: 4,
     says: "The provider refused the key of this account.",
-    next: "Edit the account under Groups and enter a key that may see its organization.",
+    next: "Enter another key.",
   }),
   GROUP_UNKNOWN: row("never", 404, {
     exit: 4,
     says: "The provider does not know it.",
-    next: "Check the organization and the project of the account, and whether the group is still there.",
+    next: "Check the names in the account, and whether the group is still there.",
   }),
   GROUP_REFUSED: row("never", 502, {
     exit: 4,
-    says: "The provider of the group did not do what it was asked.",
-    next: "Read its reason, and test the account under Groups.",
+    says: "The provider refused this.",
+    next: "Read its reason.",
   }),
   GROUP_PAUSED: row("backoff", 429, {
     exit: 5,
-    says: "The provider of the group asks for a pause.",
-    next: "Wait until it is over; rules go on by themselves.",
+    says: "The provider asks for a pause.",
+    next: "Wait a little and try again.",
   }),
   GROUP_UNREACHABLE: row("backoff", 503, {
     exit: 5,
-    says: "The provider of the group cannot be reached.",
-    next: "It is tried again. Check the network of the hub and TIDEMARK_SALAD_API_URL.",
+    says: "The provider cannot be reached.",
+    next: "It is tried again.",
   }),
   CHANNEL_REFUSED: row("never", 502, {
     exit: 1,

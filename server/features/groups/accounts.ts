@@ -116,6 +116,7 @@ export async function removeAccount(context: Context, { id }: { id: string }): P
   const { name } = await findAccount(hub, id);
   await hub.db.groupAccount.delete({ where: { id } });
   hub.groups.accounts.delete(id);
+  hub.groups.roundAt.delete(id);
   await audit(hub, context.caller, { action: "remove group account", subject: name, subjectId: id });
   emit(hub, null, ["groups"]);
   return { ok: true };

@@ -14,7 +14,7 @@ import {
   tellUnsafe,
   test,
 } from "#server/testing/groups/groups-for-each.ts";
-import type { EmulatedGroup, EmulatedInstance } from "#server/testing/groups/salad-emulator.ts";
+import type { EmulatedGroup, EmulatedInstance } from "#storage/testing/salad-emulator.ts";
 import { keepGroups } from "./keep-groups.ts";
 
 /** The rules of groups as the clock applies them, against an emulated provider. */
@@ -102,9 +102,11 @@ describe("a rule", () => {
     const group = addGroup("trainers", 4);
     const node = await nodeOn(group, firstOf(group), "gpu-1");
     await nodeOn(group, { ...firstOf(group), machine_id: "gone-machine" }, "gpu-2");
-    await addJob("default", { nodeId: node.nodeId });
     test.advance(MINUTE_MS);
     await noticeSilence(test.hub);
+    // The one with the lease reports again; the other one is dead.
+    await tellUnsafe(node, { checkpoints: 0, lossMs: 0 });
+    await addJob("default", { nodeId: node.nodeId });
     await setRule({ limits: { ...limits, cooldownMs: 0 } });
     await round();
     expect(group.replicas).toBe(1);

@@ -10,7 +10,12 @@ import {
   type TestHub,
   type TestNode,
 } from "../open-test-hub.ts";
-import { startSaladEmulator, type EmulatedGroup, type EmulatedInstance, type SaladEmulator } from "./salad-emulator.ts";
+import {
+  startSaladEmulator,
+  type EmulatedGroup,
+  type EmulatedInstance,
+  type SaladEmulator,
+} from "#storage/testing/salad-emulator.ts";
 
 /** For tests of groups: an emulated SaladCloud, and for every test a hub with one account there. */
 export let test: TestHub;
@@ -108,6 +113,8 @@ export async function addJob(queue: string, at: { nodeId?: string; machine?: str
         attemptRows: {
           create: { attempt: 1, bootId: "", startedAt: now, nodeId: at.nodeId ?? null, machine: at.machine ?? null },
         },
+        // The clock of the hub ends what sends no heartbeat.
+        ...(at.machine !== undefined && { kelpie: { create: { heartbeatSeconds: 3_600, storage: "{}" } } }),
       }),
     },
   });
