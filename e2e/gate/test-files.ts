@@ -4,6 +4,12 @@ import { ROOT } from "./run-step.ts";
 
 /** Assigns test files to suites. `vitest.config.ts` reads this too. */
 
+/** Unit tests that need a server of PostgreSQL: `npm run prove -- postgres` runs them. */
+export const POSTGRES_TESTS = ["adapter", "lock-database", "same-schema"].map(
+  (name) => `prisma/postgres/${name}.test.ts`,
+);
+const leftOut = process.env["TEST_DATABASE"] === "postgres" ? [] : POSTGRES_TESTS;
+
 export const SUITES = {
   unit: {
     include: [
@@ -11,7 +17,7 @@ export const SUITES = {
       "e2e/{gate,prove,stage}/**/*.test.ts",
     ],
     // Tests of whole programs start processes, so they belong to the process suite.
-    exclude: ["{server,store,demo}/main.test.ts"],
+    exclude: ["{server,store,demo}/main.test.ts", ...leftOut],
   },
   conformance: { include: ["e2e/conformance/**/*.test.ts"], exclude: [] },
   process: { include: ["e2e/process/**/*.test.ts", "{server,store,demo}/main.test.ts"], exclude: [] },

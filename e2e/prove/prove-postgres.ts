@@ -1,5 +1,5 @@
 import { runStep, tell } from "../gate/run-step.ts";
-import { listTestFiles } from "../gate/test-files.ts";
+import { listTestFiles, POSTGRES_TESTS } from "../gate/test-files.ts";
 import { vitestStep } from "../gate/vitest-step.ts";
 import { missingPostgres } from "../servers/start-postgres.ts";
 
@@ -18,7 +18,8 @@ export async function provePostgres(paths: readonly string[]): Promise<number> {
     return 2;
   }
   const wanted = paths.length === 0 ? FOLDERS : paths;
-  const files = listTestFiles().unit.filter((file) => wanted.some((path) => file.startsWith(path)));
+  const all = [...listTestFiles().unit, ...POSTGRES_TESTS];
+  const files = all.filter((file) => wanted.some((path) => file.startsWith(path)));
   const steps = [
     { title: "unit tests of the hub on PostgreSQL", project: "unit", files },
     ...(paths.length === 0 ? [{ title: "a hub on PostgreSQL", project: "postgres", files: [] }] : []),
