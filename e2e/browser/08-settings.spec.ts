@@ -166,7 +166,7 @@ test("sizes and times are said as this browser chose, and each setting of the hu
   await expect(page.getByText(/3\.\d MiB/).first()).toBeVisible();
 
   await page.goto(`${stage.hub.url}/settings?show=hub`);
-  const setting = (name: string) => page.getByRole("listitem").filter({ hasText: name });
+  const setting = (name: string) => page.getByRole("listitem").filter({ has: page.getByText(name, { exact: true }) });
   await expect(setting("TIDEMARK_DATA")).toContainText("environment");
   await expect(setting("TIDEMARK_KEEP_RAW")).toContainText("default");
   await expect(setting("TIDEMARK_ADMIN_PASSWORD")).toContainText("set, not shown");
