@@ -37,12 +37,12 @@ export const HUB_FAULTS = {
   DATABASE_UNREACHABLE: row("backoff", 503, {
     exit: 5,
     says: "The hub cannot reach its database, so it does not know whether this was stored.",
-    next: "Start PostgreSQL, or look at TIDEMARK_DATABASE_URL and the network between them; the hub goes on by itself. Then try again: nothing takes effect twice.",
+    next: "Start PostgreSQL, or check TIDEMARK_DATABASE_URL and the network. Then try again: nothing takes effect twice.",
   }),
   DATABASE_IN_USE: row("never", 409, {
     exit: 4,
     says: "Another hub is using this database.",
-    next: "Stop it first, or give this one a database of its own: two hubs on one would both send commands and delete by the clock.",
+    next: "Stop it first, or give this hub a database of its own.",
   }),
   HUB_DATABASE_DAMAGED: row("backoff", 503, {
     exit: 7,

@@ -1,11 +1,14 @@
 "use client";
 import type { ReactNode } from "react";
-import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
+import type { FaultData } from "#protocol/faults/fault.ts";
 import { Banner } from "../../_ui/feedback/banner.tsx";
 import { Button } from "../../_ui/controls/button.tsx";
-import { Copy } from "../../_ui/controls/copy.tsx";
+import { onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { visibleText } from "../../_ui/text/visible-text.ts";
 import { wordsOf } from "./fault-of.ts";
+
+/** Loaded with the page's script and not in it, because every page has a place for a fault and few show one. */
+export const FaultDetails = onItsWay(() => import("./fault-details.tsx").then((module) => module.FaultDetails));
 
 interface FaultNoteProps {
   fault: FaultData;
@@ -35,24 +38,5 @@ export function FaultNote({ fault, onRetry, action }: FaultNoteProps) {
       {words.next}
       <FaultDetails fault={fault} />
     </Banner>
-  );
-}
-
-/** Shows code, operation, status and request id, collapsed. */
-export function FaultDetails({ fault }: { fault: FaultData }) {
-  const raw = [
-    `code: ${fault.code}`,
-    ...(fault.op === undefined ? [] : [`operation: ${fault.op}`]),
-    ...(fault.status === undefined ? [] : [`status: ${fault.status}`]),
-    ...(fault.requestId === undefined ? [] : [`request id: ${fault.requestId}`]),
-  ];
-  return (
-    <details className="mt-1 text-12">
-      <summary className="w-fit text-faint">Details</summary>
-      <div className="mt-1 flex items-start gap-1">
-        <pre className="font-mono whitespace-pre-wrap text-soft">{raw.map(visibleText).join("\n")}</pre>
-        <Copy text={`${sentenceOf(fault)}\n${raw.join("\n")}`} label="Copy this error" />
-      </div>
-    </details>
   );
 }

@@ -21,7 +21,6 @@ import { readRange, type StepRange } from "../../../_runs/step-range.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
-import { Copy } from "../../../_ui/controls/copy.tsx";
 import { FilterWords } from "../../../_ui/controls/filter-words.tsx";
 import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
 import { Panel } from "../../../_ui/layout/panel.tsx";
@@ -30,6 +29,10 @@ import { Tag } from "../../../_ui/indicators/tag.tsx";
 import { visibleText } from "../../../_ui/text/visible-text.ts";
 import { formatBytes } from "../../../_ui/text/sizes.ts";
 
+const Copy = onItsWay(
+  () => import("../../../_ui/controls/copy.tsx").then((part) => part.Copy),
+  () => <span className="inline-block h-[26px] w-[26px]" />,
+);
 const RunTide = onItsWay(() => import("../../../_runs/run-tide.tsx").then((part) => part.RunTide));
 const RunSteps = onItsWay(
   () => import("../../../_runs/run-steps.tsx").then((part) => part.RunSteps),
