@@ -1,6 +1,6 @@
 "use client";
 import { stepWords } from "#protocol/checkpoint/step-words.ts";
-import { useEffect, useRef, useState } from "react";
+import { useState } from "react";
 import { formatCount } from "#protocol/base/units.ts";
 import type { RestoreCandidate, RestorePlan } from "#protocol/wire/views.ts";
 import { Form, FormFault } from "../_forms/form.tsx";
@@ -18,6 +18,7 @@ import { RestoreForm } from "./restore-form.tsx";
 import { RunChoice } from "./run-choice.tsx";
 import { StartedRestore } from "./started-restore.tsx";
 import { TryIt } from "./try-it.tsx";
+import { useFocusOnce } from "./use-focus-once.ts";
 import { useRestoreDraft } from "./use-restore-draft.ts";
 
 /** A restore dialog with all fields filled in, so that Enter starts the restore. It runs on the node; the page may be closed. */
@@ -120,18 +121,6 @@ interface StartInput {
   targetPath?: string;
   mayFallBack: boolean;
   choice: AskedChoice;
-}
-
-/** Focuses the button once, as soon as it is enabled, so that Enter starts the restore. */
-function useFocusOnce(ready: boolean) {
-  const button = useRef<HTMLButtonElement>(null);
-  const offered = useRef(false);
-  useEffect(() => {
-    if (!ready || offered.current) return;
-    offered.current = true;
-    button.current?.focus();
-  }, [ready]);
-  return button;
 }
 
 function titleOf(plan: RestorePlan | undefined): string {
