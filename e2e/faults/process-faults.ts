@@ -238,7 +238,8 @@ export const PROCESS_FAULTS: readonly FaultClass[] = [
       return folderOf(join(folder, "many"), files);
     },
     check: ({ rig }, ending) => [
-      ...(rig.proxy.seen().connections > 12 ? [`${rig.proxy.seen().connections} connections for 8 at a time`] : []),
+      // A busy machine closes some idle ones and opens them again; one for each file would be 200.
+      ...(rig.proxy.seen().connections > 24 ? [`${rig.proxy.seen().connections} connections for 8 at a time`] : []),
       ...(ending.retries === 0 ? [] : [`${ending.retries} were tried again`]),
     ],
   },
