@@ -13,8 +13,8 @@ import { lockFolder } from "./lock-folder.ts";
  * machines; there a file says who holds the folder, and counts while the holder is alive.
  */
 
-const BEAT_MS = 2_000;
-/** How long another machine's count is watched: more than two of its beats. */
+const HEARTBEAT_MS = 2_000;
+/** How long another machine's count is watched: more than two of its heartbeats. */
 const WATCH_MS = 5_000;
 
 const holder = z.object({
@@ -25,7 +25,7 @@ const holder = z.object({
   bootId: z.string(),
   /** Epoch ms. */
   since: z.number(),
-  beats: z.number(),
+  heartbeats: z.number(),
 });
 type Holder = z.infer<typeof holder>;
 
@@ -75,10 +75,10 @@ const inUse = (folder: string, by: Holder | null): Fault =>
 async function isCounting(file: string, before: Holder): Promise<boolean> {
   const until = performance.now() + WATCH_MS;
   while (performance.now() < until) {
-    await sleep(BEAT_MS / 10);
+    await sleep(HEARTBEAT_MS / 10);
     const now = await readHolder(file);
     if (now === null) return false;
-    if (now.id !== before.id || now.beats !== before.beats) return true;
+    if (now.id !== before.id || now.heartbeats !== before.heartbeats) return true;
   }
   return false;
 }
@@ -92,7 +92,7 @@ export async function holdFolder(folder: string, wish: HoldWish): Promise<() => 
   const unlock = await lockFolder(join(folder, "hub.lock"), wish.waitMs);
   if (unlock === null) throw inUse(folder, await readHolder(file));
   const { host, bootId } = wish.machine ?? { host: hostname(), bootId: await readBootId() };
-  const own: Holder = { id: randomUUID(), host, pid: process.pid, bootId, since: Date.now(), beats: 0 };
+  const own: Holder = { id: randomUUID(), host, pid: process.pid, bootId, since: Date.now(), heartbeats: 0 };
   try {
     const before = await readHolder(file);
     if (before !== null && before.bootId !== bootId && (await isCounting(file, before))) throw inUse(folder, before);
@@ -102,22 +102,22 @@ export async function holdFolder(folder: string, wish: HoldWish): Promise<() => 
     await unlock();
     throw error;
   }
-  let beating: Promise<void> = Promise.resolve();
-  const beat = async (): Promise<void> => {
+  let heartbeat: Promise<void> = Promise.resolve();
+  const writeHeartbeat = async (): Promise<void> => {
     const now = await readHolder(file);
     if (now !== null && now.id !== own.id) {
       clearInterval(timer);
       wish.onTaken(inUse(folder, now));
       return;
     }
-    own.beats++;
+    own.heartbeats++;
     await writeHolder(file, own).catch(() => undefined);
   };
-  const timer = setInterval(() => void (beating = beating.then(beat)), BEAT_MS);
+  const timer = setInterval(() => void (heartbeat = heartbeat.then(writeHeartbeat)), HEARTBEAT_MS);
   timer.unref();
   return async () => {
     clearInterval(timer);
-    await beating;
+    await heartbeat;
     if ((await readHolder(file))?.id === own.id) await rm(file, { force: true });
     await unlock();
   };

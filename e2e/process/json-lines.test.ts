@@ -40,7 +40,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const program = [process.execPath, join(ROOT, "e2e/stage/training-program.ts"), staged.folderOf("two"), "1", "0"];
     const worker = await staged.startNode({ name: "two", run: "lines", flags: ["--json"], program });
     await worker.exited;
-    // What the program says stays its own.
+    // Lines of the program are passed on unchanged.
     const own = worker.lines.filter((line) => line.startsWith("{"));
     expect(notPromised(own)).toEqual([]);
     expect(typesOf(own)).toEqual(expect.arrayContaining(["resuming", "program-ended"]));

@@ -24,7 +24,7 @@ export function situationsPage(roots: readonly Root[], verdictOf: (test: string)
   });
   return `# Situations
 
-What real folders, names, keys and machines bring, and what Tidemark does then: ${count} situations, most of them from public reports of
+This page lists ${count} situations with real folders, names, keys and machines, and how Tidemark handles each; most are from public reports of
 people who do this with other tools.
 
 This page is made by \`npm run prove -- situations\` out of \`e2e/situations/root-*.ts\`; do not edit it. It runs every test named here. A row

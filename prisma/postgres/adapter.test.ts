@@ -7,7 +7,7 @@ import type { Turns } from "../take-turns.ts";
 import { openPostgres, type OpenedPostgres } from "./open.ts";
 import { openSession } from "./pool.ts";
 
-/** What the hub relies on with SQLite, asked of both databases with the same calls. */
+/** Makes the same calls to both databases: the hub relies on the answers of SQLite. */
 
 const server = process.env["TEST_POSTGRES_URL"];
 const NAME = `adapter_${process.pid}_${Date.now()}`;

@@ -124,7 +124,7 @@ async function openUploaderTrial(store: TrialStore) {
     },
     ends,
     waits,
-    /** What the hub knows beyond the first version of the protocol. */
+    /** Features of the hub beyond the first version of the protocol. */
     features,
     /** Returns the events that the hub has not been told yet. */
     news: (): readonly NodeEvent[] => outbox.next(),

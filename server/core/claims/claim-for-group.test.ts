@@ -98,7 +98,7 @@ describe("nodes that write a run together", () => {
     await expect(follow(other, 1, 1)).rejects.toThrow(fault("EPOCH_OVER"));
     expect(await begin(node, 0)).toMatchObject({ epoch: 2, groupOf: 2, parent: null, branch });
     await commitPiece(node, { rank: 0, epoch: 2, step: 50 });
-    // What the other node captured in the earlier line is kept there; what the first wrote in the new line belongs to that.
+    // A capture of the other node in the earlier line is kept there; one of the first node in the new line belongs to that line.
     await commitPiece(other, { rank: 1, epoch: 1, step: 210 });
     await expect(commitPiece(other, { rank: 1, epoch: 1, step: 50 })).rejects.toThrow(fault("EPOCH_OVER"));
     expect(await follow(other, 1, 1)).toMatchObject({ epoch: 2, branch, newest: { step: 200 } });

@@ -2,6 +2,7 @@ import { Fault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { ScalingDecision } from "#protocol/groups/decide-replicas.ts";
 import type { GroupAccount, GroupRule } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
+import { storedFault } from "#server/core/events/event-row.ts";
 import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
 import { applyRule } from "./apply-rule.ts";
 import { fillPrices, priceOf, type PricedGroup } from "./fill-prices.ts";
@@ -43,11 +44,10 @@ async function settle(
     if (action !== "keep") event = { at: now, kind: "group-scaled", work, text: `Group ${name}: ${reason}` };
   } else {
     const { fault, isGone } = outcome;
-    const before = rule.fault === null ? null : (JSON.parse(rule.fault) as { code?: unknown }).code;
     // The cooldown begins again: nobody knows what was wanted meanwhile.
     data = { fault: JSON.stringify(fault.toData()), lowerSince: null };
     if (isGone && rule.goneAt === null) data.goneAt = new Date(now);
-    if (before !== fault.code) {
+    if (storedFault(rule.fault)?.code !== fault.code) {
       const text = isGone
         ? `Group ${name} is gone: its rule waits until the provider lists it again`
         : `Group ${name} could not be scaled`;

@@ -2,7 +2,7 @@ import { attemptOutcome, jobState } from "#protocol/jobs/job-states.ts";
 import type { JobAttemptRow, JobKelpie, JobLink, JobPlace, JobRow } from "#protocol/jobs/job-views.ts";
 import type { Job, JobAttempt, JobLabel, KelpieJob } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import { NOT_DUE } from "./order/follow-jobs.ts";
+import { isHeld } from "./order/follow-jobs.ts";
 
 /** Columns of a row in a list: not the spec, which may be long. */
 export type ListedJob = Omit<Job, "spec"> & {
@@ -49,7 +49,7 @@ export function jobRowOf(hub: Hub, job: ListedJob): JobRow {
     kelpie: kelpieOf(job),
     reason: job.reason,
     createdAt: job.createdAt.getTime(),
-    dueAt: state === "waiting" && job.dueAt.getTime() !== NOT_DUE.getTime() ? job.dueAt.getTime() : null,
+    dueAt: state === "waiting" && !isHeld(job) ? job.dueAt.getTime() : null,
     startedAt: job.startedAt?.getTime() ?? null,
     endedAt: job.endedAt?.getTime() ?? null,
   };

@@ -5,8 +5,10 @@ import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.t
 import type { Job } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
+import { homesOf } from "#server/core/profiles/homes-of.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { meansOf, type Means } from "./choose-job.ts";
+import { isHeld } from "./order/follow-jobs.ts";
 
 /** Says in one sentence why a waiting job is not handed out: the order of the checks is that of the hand-out. */
 
@@ -75,14 +77,6 @@ function takersOf(hub: Hub, queue: string): Taker[] {
 
 const nodesWords = (count: number): string => (count === 1 ? "one node" : `${formatCount(count)} nodes`);
 
-/** Returns the ids of the profiles in which a run lives; null while it does not exist. */
-async function homesOf(hub: Hub, name: string): Promise<ReadonlySet<string> | null> {
-  const run = await hub.db.run.findUnique({ where: { name }, select: { profileId: true } });
-  if (run === null) return null;
-  const homes = await hub.db.runHome.findMany({ where: { run: name }, select: { profileId: true } });
-  return new Set([run.profileId, ...homes.map(({ profileId }) => profileId)]);
-}
-
 /** Says how many of the nodes that meet all needs are busy or are not given the job. */
 async function whyNotNow(
   hub: Hub,
@@ -129,8 +123,8 @@ export async function whyWaits(hub: Hub, job: Job & { kelpie: object | null }): 
   if (job.state !== "waiting" || job.kelpie !== null) return null;
   const paused = await hub.db.jobQueue.findFirst({ where: { name: job.queue, pausedAt: { not: null } } });
   if (paused !== null) return `the queue ${job.queue} is paused`;
+  if (isHeld(job)) return null;
   const waitMs = job.dueAt.getTime() - hub.now();
-  if (waitMs > LONGEST_WAIT_MS) return null;
   if (waitMs > 0) return `it waits ${formatDuration(waitMs)} after its last failure`;
   const writer = { run: job.run, state: "running", id: { not: job.id } };
   const other = await hub.db.job.findFirst({ where: writer, select: { name: true } });
@@ -150,11 +144,8 @@ export async function whyWaits(hub: Hub, job: Job & { kelpie: object | null }): 
     const count = takers.length === 1 ? "one node asks" : `${formatCount(takers.length)} nodes ask`;
     return `it needs ${told.join(" and ")}: no node of the queue ${job.queue} has ${what} (${count} for its jobs)`;
   }
-  const homes = await homesOf(hub, job.run);
-  const near = homes === null ? fitting : fitting.filter(({ node }) => homes.has(node.profileId));
+  const homes = await homesOf(hub.db, job.run);
+  const near = homes === null ? fitting : fitting.filter(({ node }) => homes.profileIds.includes(node.profileId));
   if (near.length === 0) return `its run ${job.run} lives in another bucket than that of the nodes which could take it`;
   return whyNotNow(hub, job, { fitting: near, told: told.length === 0 ? "" : `it needs ${told.join(" and ")}` });
 }
-
-/** No failure leads to a longer wait; a job that follows others is not due for ever. */
-const LONGEST_WAIT_MS = 86_400_000;

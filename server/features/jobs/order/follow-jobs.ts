@@ -13,7 +13,10 @@ import { inPieces } from "../job-columns.ts";
  */
 
 /** Time at which a job is due that follows others, the end of the year 9999: the end of the last one sets it anew. */
-export const NOT_DUE = new Date(253_402_300_799_000);
+const NOT_DUE = new Date(253_402_300_799_000);
+
+/** Tells whether a job waits for others that it follows. */
+export const isHeld = ({ dueAt }: { dueAt: Date }): boolean => dueAt.getTime() === NOT_DUE.getTime();
 
 /** Changes of followers, announced after the commit. */
 export interface Followed {
@@ -51,7 +54,7 @@ async function holdOrFree(tx: Transaction, ids: Iterable<string>, at: Date): Pro
     }
     for (const [reason, held] of byReason)
       await tx.job.updateMany({ where: { id: { in: held } }, data: { dueAt: NOT_DUE, reason } });
-    const free = jobs.filter(({ id, dueAt }) => !open.has(id) && dueAt.getTime() === NOT_DUE.getTime());
+    const free = jobs.filter((job) => !open.has(job.id) && isHeld(job));
     if (free.length === 0) continue;
     const where = { id: { in: free.map(({ id }) => id) } };
     await tx.job.updateMany({ where, data: { dueAt: at, reason: null } });
