@@ -1,3 +1,6 @@
+import { dirname } from "node:path";
+import { visibleText } from "#protocol/base/visible-text.ts";
+import { watchesOf } from "../agent/agent-options.ts";
 import { runAgent, type AgentCommand, type Place } from "../agent/agent.ts";
 import type { Environment } from "../command-line/config.ts";
 import { takePlaceAlone, type Orphan } from "./take-place.ts";
@@ -5,7 +8,6 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { canComeBack } from "../host/nice.ts";
 import { checkWatch } from "../commands/doctor/check-watch.ts";
 import { showFinding } from "../commands/doctor/finding.ts";
-import { readWatches } from "../capture/watch.ts";
 import { usage } from "../command-line/verb.ts";
 import { awaitPieces } from "../agent/confirm-pieces.ts";
 import { isAllSafe } from "./judge-safety.ts";
@@ -41,7 +43,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
   const policy = readRestartPolicy(command.config.text("restart") ?? "no");
   if (command.program.length === 0)
     throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
-  if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
+  sayDefaultWatch(command);
   if (command.config.isOn("dry-run")) return lookDry(command);
   const beginning = {
     startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
@@ -78,15 +80,19 @@ export async function runProgram(command: RunCommand): Promise<number> {
   return code === 0 && !last.isSafe ? EXIT_UNSAFE : code;
 }
 
+/** Says what is watched when nobody named a folder. @throws Fault BAD_INPUT where the whole disk would be watched */
+function sayDefaultWatch({ config, terminal }: RunCommand): void {
+  const [watch] = watchesOf(config);
+  if (watch?.isDefault !== true) return;
+  if (dirname(watch.folder) === watch.folder)
+    throw usage("run", "it needs --watch DIR, where checkpoints appear: the working folder is the root of the disk");
+  const sentence = `No --watch names a folder, so the working folder ${visibleText(watch.folder)} is watched for what the program writes there; data, datasets, cache, env, venv and restored in it are left out.`;
+  terminal.say(sentence, { type: "note", sentence });
+}
+
 /** Implements --dry-run: reports what an agent would capture in the watched folders, and starts nothing. */
 async function lookDry({ config, terminal }: RunCommand): Promise<number> {
-  const watches = readWatches({
-    folders: config.list("watch"),
-    runs: config.list("run"),
-    patterns: config.list("pattern"),
-    followsLinks: config.isOn("follow-links"),
-  });
-  for (const watch of watches) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);
+  for (const watch of watchesOf(config)) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);
   return 0;
 }
 

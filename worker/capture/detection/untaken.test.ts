@@ -21,7 +21,7 @@ async function write(...paths: string[]): Promise<void> {
 
 test("what has the name of a checkpoint in a hidden folder is told with that folder", async () => {
   await write("runs/.checkpoints/step_10/model.safetensors", "runs/.checkpoints/step_20.pt", ".aim/run.db");
-  const untaken = await findUntaken(folder, []);
+  const untaken = await findUntaken({ folder }, []);
   expect(untaken).toMatchObject({
     files: 2,
     largest: [{ path: "runs/.checkpoints/step_10/model.safetensors" }, { path: "runs/.checkpoints/step_20.pt" }],
@@ -30,18 +30,18 @@ test("what has the name of a checkpoint in a hidden folder is told with that fol
   expect(untakenReason(untaken)).toContain("hidden");
   await write("runs/left.bin");
   await writeFile(join(folder, "runs/left.bin"), Buffer.alloc(9_000));
-  expect(apartOf(await findUntaken(folder, []))).toBeNull();
+  expect(apartOf(await findUntaken({ folder }, []))).toBeNull();
 });
 
 test("what lies deeper than checkpoints are looked for is told with the folder to watch", async () => {
   await write("a/b/c/d/e/f/g/h/step_10/model.safetensors", "a/b/c/d/e/f/left.bin");
   const apart = { kind: "deep", folder: "a/b/c/d/e/f/g" };
-  expect((await findUntaken(folder, [])).largest).toMatchObject([{ apart }, { path: "a/b/c/d/e/f/left.bin" }]);
-  const found = await findCandidates(join(folder, "a/b/c/d/e/f/g"));
+  expect((await findUntaken({ folder }, [])).largest).toMatchObject([{ apart }, { path: "a/b/c/d/e/f/left.bin" }]);
+  const found = await findCandidates({ folder: join(folder, "a/b/c/d/e/f/g") });
   expect(found).toMatchObject([{ step: 10 }]);
   // As deep as is looked into.
   await write("a/b/c/d/e/f/step_20/model.safetensors");
-  expect(await findCandidates(folder)).toMatchObject([{ step: 20 }]);
+  expect(await findCandidates({ folder })).toMatchObject([{ step: 20 }]);
 });
 
 test("checkpoints behind a link to a folder are told with that link, but not what training reads there", async () => {
@@ -57,7 +57,7 @@ test("checkpoints behind a link to a folder are told with that link, but not wha
     // It would lead in a circle.
     await symlink(elsewhere, join(elsewhere, "again"));
     const taken = { path: join(folder, "releases/0042"), name: "0042", kind: "folder" } as const;
-    const untaken = await findUntaken(folder, [taken]);
+    const untaken = await findUntaken({ folder }, [taken]);
     const apart = { kind: "link", folder: "data" };
     expect(untaken).toMatchObject({ files: 1, largest: [{ path: "data/sub/step_10/model.safetensors", apart }] });
     expect(untakenReason(untaken)).toContain("linked folder");
@@ -76,15 +76,15 @@ test("what tools download, and what this worker keeps, is not told", async () =>
     ".state/captures/1/model.pt",
     ".state/worker.lock",
   );
-  expect((await findUntaken(folder, [])).files).toBe(0);
+  expect((await findUntaken({ folder }, [])).files).toBe(0);
 });
 
 test("a folder that is too large to look through is named with the first one that was left out", async () => {
-  const few = await findUntaken(folder, []);
+  const few = await findUntaken({ folder }, []);
   expect(notEnteredFault(folder, few)).toBeNull();
   for (let at = 0; at < 2_000; at++) await mkdir(join(folder, `data-${String(at).padStart(4, "0")}`));
   await write("zz/step_10/model.safetensors");
-  const untaken = await findUntaken(folder, []);
+  const untaken = await findUntaken({ folder }, []);
   expect(untaken.notEntered).not.toBeNull();
   expect(notEnteredFault(folder, untaken)?.context).toMatchObject({
     subject: join(folder, untaken.notEntered?.path ?? ""),
@@ -98,7 +98,7 @@ test("a folder that may not be read is named, and the others are looked into", a
   await chmod(folder, 0o755);
   const script = `
     const { findUntaken, notEnteredFault } = await import(${JSON.stringify(import.meta.resolve("./untaken.ts"))});
-    const untaken = await findUntaken(${JSON.stringify(folder)}, []);
+    const untaken = await findUntaken({ folder: ${JSON.stringify(folder)} }, []);
     console.log(JSON.stringify([untaken, notEnteredFault(${JSON.stringify(folder)}, untaken).context]));`;
   try {
     expect(JSON.parse(runAsOtherUser(script))).toMatchObject([

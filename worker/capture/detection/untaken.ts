@@ -9,7 +9,7 @@ import { finalModelNames } from "./final-model.ts";
 import { codeOf } from "#worker/base/disk-fault.ts";
 import type { Candidate } from "./find.ts";
 import { folderOf } from "./look.ts";
-import { MOST_LEVELS } from "./walk-watched.ts";
+import { MOST_LEVELS, NOT_BY_DEFAULT, type Watched } from "./walk-watched.ts";
 
 /** Files in a watched folder that belong to no checkpoint, so that nothing keeps them safe. Text, pictures and logs do not count. */
 export interface Untaken {
@@ -70,7 +70,7 @@ async function leadsAway(link: string, watched: string): Promise<boolean> {
  * `since`: only those written from then on, epoch ms. No faults: what cannot be read is left out.
  */
 export async function findUntaken(
-  folder: string,
+  { folder, isDefault }: Watched,
   candidates: readonly Omit<Candidate, "step">[],
   since = 0,
 ): Promise<Untaken> {
@@ -103,6 +103,7 @@ export async function findUntaken(
       const path = join(at, entry.name);
       const isHidden = entry.name.startsWith(".");
       if (isHidden && (!entry.isDirectory() || TOOLS.test(entry.name))) continue;
+      if (isDefault === true && at === folder && NOT_BY_DEFAULT.test(entry.name)) continue;
       if (entry.isDirectory())
         await enter(path, level + 1, apart ?? (isHidden ? { kind: "hidden", folder: below(path) } : null));
       else if (entry.isSymbolicLink() && apart === null && (await leadsAway(path, folder)))

@@ -35,6 +35,15 @@ const MOST_NAMES = 100_000;
 
 /** Folders of tools, in which nobody keeps checkpoints. */
 const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wandb)$/;
+/** Folders of data, tools and copies. They are not entered in a working folder that nobody named. */
+export const NOT_BY_DEFAULT = /^(data|datasets?|cache|env|venv|restored)$/i;
+/** How a folder is watched. */
+export interface Watched {
+  folder: string;
+  followsLinks?: boolean;
+  /** Nobody named the folder: it is the working folder of the program. */
+  isDefault?: boolean;
+}
 /** The names in a folder, by kind. */
 interface Listing {
   changedMs: number;
@@ -71,8 +80,9 @@ export function restAfter(walks: readonly number[]): number {
   return Math.min(walks.length < WALKS_COMPARED ? UNSURE_REST_MS : MOST_REST_MS, shortestMs * REST_PER_WALK);
 }
 
-export function createFinder(folder: string, takes: NamePattern | null, followsAll = false): Finder {
-  const links = { root: folder, followsAll };
+export function createFinder(watched: Watched, takes: NamePattern | null): Finder {
+  const { folder, followsLinks = false, isDefault = false } = watched;
+  const links = { root: folder, followsAll: followsLinks };
   const listings = new Map<string, Listing>();
   const insides = new Map<string, Inside>();
   let last: { found: Candidate[]; until: number } | null = null;
@@ -83,6 +93,7 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
     const bounds = { seen: new Set<string>(), folders: 0, names: 0 };
     const walk: Walk = {
       root: folder,
+      isDefault,
       takes,
       found: [],
       finals: [],
@@ -119,6 +130,7 @@ export function createFinder(folder: string, takes: NamePattern | null, followsA
 
 interface Walk {
   root: string;
+  isDefault: boolean;
   takes: NamePattern | null;
   found: Candidate[];
   finals: FinalBelow[];
@@ -138,16 +150,14 @@ interface Walk {
  * Returns the checkpoints in a folder and below it, lowest step first; with `takes` only those with such names. A folder that
  * does not exist yet has none. Faults: READ_FAILED.
  */
-export const findCandidates = (
-  folder: string,
-  takes: NamePattern | null = null,
-  followsAll = false,
-): Promise<Candidate[]> => createFinder(folder, takes, followsAll).find();
+export const findCandidates = (watched: Watched, takes: NamePattern | null = null): Promise<Candidate[]> =>
+  createFinder(watched, takes).find();
 
 async function enter(walk: Walk, folder: string, level: number): Promise<void> {
   if (++walk.folders > MOST_FOLDERS || walk.names >= MOST_NAMES) return;
   const listing = await list(walk, folder);
   for (const name of listing.folders) {
+    if (walk.isDefault && level === 0 && NOT_BY_DEFAULT.test(name)) continue;
     const path = join(folder, name);
     const isEntered = await addFolder(walk, { path, name });
     if (isEntered && level < MOST_LEVELS) await enterBelow(walk, path, level + 1);
