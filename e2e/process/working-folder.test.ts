@@ -40,7 +40,9 @@ describe.each(IMPLEMENTATIONS)("with %s", (implementation) => {
     bring(first);
     const worker = await staged.startNode({ name: "here", run: "here", isThere: true, program: TRAINING, flags });
     expect((await worker.exited).code, said(worker)).toBe(0);
-    expect(said(worker)).toContain(`so the working folder ${first} is watched for what the program writes there`);
+    expect(said(worker)).toContain(
+      `Watching the working folder ${first} for checkpoints of here that the program writes there`,
+    );
     expect(said(worker)).toContain("wrote 10 after []");
     expect((await staged.completeOf("here")).map(({ step, place }) => [step, place?.path])).toEqual([
       [10, "out/step_10"],
@@ -83,6 +85,6 @@ describe.each(IMPLEMENTATIONS)("with %s", (implementation) => {
       program: program("0"),
     });
     expect((await worker.exited).code).toBe(2);
-    expect(said(worker)).toContain("it needs --watch DIR");
+    expect(said(worker)).toContain("--watch DIR");
   });
 });

@@ -1,5 +1,5 @@
 import { watch as watchFolder, type FSWatcher } from "node:fs";
-import { basename, resolve, sep } from "node:path";
+import { basename, dirname, resolve, sep } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { rootFor, type WatchedRoot } from "#protocol/checkpoint/place.ts";
@@ -95,6 +95,10 @@ export function readWatches(given: {
   isDefault?: boolean;
 }): Watch[] {
   const { folders, runs, followsLinks = false, isDefault = false } = given;
+  if (isDefault && folders.some((folder) => dirname(resolve(folder)) === resolve(folder))) {
+    const detail = "it is missing: without it the working folder is watched, and that is the root of the disk";
+    throw new Fault("BAD_INPUT", { op: "usage", subject: "--watch DIR", detail });
+  }
   const takes = readPatterns(given.patterns);
   // One run for several folders: its checkpoints lie in all of them.
   if (runs.length > 1 && folders.length > 0 && runs.length !== folders.length) {

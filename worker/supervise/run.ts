@@ -1,5 +1,3 @@
-import { dirname } from "node:path";
-import { visibleText } from "#protocol/base/visible-text.ts";
 import { watchesOf } from "../agent/agent-options.ts";
 import { runAgent, type AgentCommand, type Place } from "../agent/agent.ts";
 import type { Environment } from "../command-line/config.ts";
@@ -41,9 +39,7 @@ export interface RunCommand extends AgentCommand {
 /** Returns the exit code. @throws Faults of `runAgent` and `prepareRuns`, PROGRAM_NOT_FOUND, PROGRAM_NOT_EXECUTABLE */
 export async function runProgram(command: RunCommand): Promise<number> {
   const policy = readRestartPolicy(command.config.text("restart") ?? "no");
-  if (command.program.length === 0)
-    throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
-  sayDefaultWatch(command);
+  if (command.program.length === 0) throw usage("run", "the program is missing: tidemark run -- python train.py");
   if (command.config.isOn("dry-run")) return lookDry(command);
   const beginning = {
     startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
@@ -78,16 +74,6 @@ export async function runProgram(command: RunCommand): Promise<number> {
   }).finally(() => sentinel?.close());
   const code = exitCodeOf(last.end ?? { code: null, signal: "SIGTERM" });
   return code === 0 && !last.isSafe ? EXIT_UNSAFE : code;
-}
-
-/** Says what is watched when nobody named a folder. @throws Fault BAD_INPUT where the whole disk would be watched */
-function sayDefaultWatch({ config, terminal }: RunCommand): void {
-  const [watch] = watchesOf(config);
-  if (watch?.isDefault !== true) return;
-  if (dirname(watch.folder) === watch.folder)
-    throw usage("run", "it needs --watch DIR, where checkpoints appear: the working folder is the root of the disk");
-  const sentence = `No --watch names a folder, so the working folder ${visibleText(watch.folder)} is watched for what the program writes there; data, datasets, cache, env, venv and restored in it are left out.`;
-  terminal.say(sentence, { type: "note", sentence });
 }
 
 /** Implements --dry-run: reports what an agent would capture in the watched folders, and starts nothing. */
