@@ -153,6 +153,14 @@ async function writeFiles(...names: string[]): Promise<{ path: string; fingerpri
   return { path, fingerprint: (await lookAt({ path, kind: "files", names }))?.fingerprint };
 }
 
+test("what is set aside among thousands of folders is listed", async () => {
+  for (let at = 0; at < 2_100; at++) {
+    await mkdir(join(folder, `job-${at}`));
+    await writeFile(join(folder, `job-${at}`, ".set-aside-ckpt.pt"), "x");
+  }
+  expect(await listAside(folder)).toHaveLength(2_100);
+});
+
 test("a file that is in the bucket byte for byte is removed as a folder is, and no other one", async () => {
   const stored = await writeFiles("ckpt_50.pt");
   const look = await lookAt({ path: stored.path, kind: "file" });

@@ -100,9 +100,9 @@ async function pointerContent(path: string): Promise<string> {
 
 const NOTHING_SEEN = { files: [], leftOut: [], special: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
 
-/** As deep as the search for checkpoints goes. */
+/** As deep as the search for checkpoints goes, and as many folders as its first walk enters. */
 const MOST_LEVELS = 6;
-const MOST_FOLDERS = 2_000;
+const MOST_FOLDERS = 20_000;
 
 /**
  * Returns what lies set aside in a watched folder and below it, by path; nothing if the folder does not exist. Faults:
