@@ -72,5 +72,5 @@ test("the variable stands for the flag, in faults too", async () => {
 test("a flag of the program behind -- is not ours", async () => {
   const { stdout, stderr } = await runOnce(testedWorker(), ["run", "--", "train", "--json"]);
   expect(stdout).toBe("");
-  expect(stderr).toContain("--watch DIR");
+  expect(stderr).toContain("--to s3://bucket/prefix");
 });

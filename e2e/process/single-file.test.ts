@@ -138,7 +138,7 @@ test("the single file as the first process of a machine starts itself again unde
   const args = [...user, "--pid", "--fork", "--kill-child", program, "run", "--", "true"];
   const { status, stderr } = spawnSync("unshare", args, { encoding: "utf8" });
   expect(status, stderr).toBe(FAULTS.BAD_INPUT.exit);
-  expect(stderr).toContain("--watch DIR");
+  expect(stderr).toContain("--to s3://bucket/prefix");
 });
 
 test("the single file holds no path of the machine that built it", () => {

@@ -5,6 +5,20 @@ export const root = {
   title: "What lies in a watched folder is kept safe, or named",
   rows: [
     {
+      situation:
+        "`tidemark run` without `--watch` in a working folder with a base model, data sets and an old `ckpt.pt`",
+      outcome:
+        "The working folder is watched. What the program writes is kept, also below other folders; what was there before and says no step is neither captured nor gone on from.",
+      test: "e2e/process/working-folder.test.ts > what the program writes is kept, what a person brought is not, and the next node goes on",
+    },
+    {
+      situation:
+        "The same on a disk that outlives the state of the worker, with a newer `ckpt.pt` that is not in the bucket",
+      outcome:
+        "The newest checkpoint of the bucket is restored, and the file is kept as `.set-aside-ckpt.pt` and named.",
+      test: "e2e/process/working-folder.test.ts > a disk that outlives the state of the worker: a checkpoint that was there before is kept aside, not lost",
+    },
+    {
       situation: "A pipe (FIFO), a socket or a device in a checkpoint",
       outcome:
         "All other files are kept safe, and the checkpoint is not doubtful. The first one is named on the node and the hub with the number of the others, once for each name.",

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { descendantsOf, stillRunning } from "../gate/process-tree.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
@@ -10,6 +10,8 @@ export interface StartOptions {
   /** Script, relative to the repository, or a program that needs no Node. */
   entry: string;
   args?: string[];
+  /** Working folder; default: the repository. */
+  cwd?: string;
   /** Wrapper program with its arguments: `nsenter ...`. */
   under?: readonly string[];
   env?: Record<string, string>;
@@ -37,10 +39,11 @@ export interface RunningProcess {
  * @throws Error with the last lines when it ends, or stays silent, before it is ready
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
-  const { entry, under = [], args = [] } = options;
-  const [program = entry, ...before] = [...under, ...(/\.m?[jt]s$/.test(entry) ? [process.execPath, entry] : [entry])];
+  const { entry, under = [], args = [], cwd = ROOT } = options;
+  const script = resolve(ROOT, entry);
+  const [program = entry, ...before] = [...under, ...(/\.m?[jt]s$/.test(entry) ? [process.execPath, script] : [entry])];
   const child = spawn(program, [...before, ...args], {
-    cwd: ROOT,
+    cwd,
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, NO_COLOR: "1", NODE_ENV: "production", ...options.env },

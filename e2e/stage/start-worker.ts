@@ -8,6 +8,8 @@ export interface WorkerOptions {
   /** Only needed at the first start. Later the worker has its own credential. */
   token?: string;
   watch?: string;
+  /** Starts it in the folder `watch`, which no flag names. */
+  isThere?: true;
   run?: string;
   /** Further flags, for example `["--limit-up", "4MB"]`. */
   flags?: string[];
@@ -36,12 +38,14 @@ export function startWorker(options: WorkerOptions): Promise<RunningProcess> {
   const args = [command, "--state", options.stateDir, "--name", options.name];
   if (options.hubUrl !== null) args.push("--hub", options.hubUrl);
   if (options.queue !== undefined) args.push("--queue", options.queue);
-  if (options.watch !== undefined && command !== "work") args.push("--watch", options.watch);
+  const { watch, isThere = false } = options;
+  if (watch !== undefined && command !== "work" && !isThere) args.push("--watch", watch);
   if (options.run !== undefined) args.push("--run", options.run);
   return startProcess({
     title: `worker ${options.name}`,
     entry: options.entry ?? testedWorker(),
     args: [...args, ...(options.flags ?? []), ...(options.program === undefined ? [] : ["--", ...options.program])],
+    ...(isThere && watch !== undefined && { cwd: watch }),
     ...(options.under === undefined ? {} : { under: options.under }),
     env: { ...(options.token === undefined ? {} : { TIDEMARK_TOKEN: options.token }), ...options.env },
     ...(options.onLine === undefined ? {} : { onLine: options.onLine }),

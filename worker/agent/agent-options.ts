@@ -102,6 +102,16 @@ function readHub(config: Config): Pick<AgentOptions, "hub" | "to" | "keep"> {
   return { hub: to, to, keep: keep === null ? null : readKeep(keep) };
 }
 
+/** Returns the watched folders as the settings name them. @throws Fault BAD_INPUT */
+export const watchesOf = (config: Config): Watch[] =>
+  readWatches({
+    folders: config.list("watch"),
+    runs: config.list("run"),
+    patterns: config.list("pattern"),
+    followsLinks: config.isOn("follow-links"),
+    isDefault: config.settings.some(({ name, source }) => name === "watch" && source === "default"),
+  });
+
 /** Reads and checks the options of `tidemark agent`. @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
 export function readAgentOptions(config: Config): AgentOptions {
   const connections = config.count("concurrency");
@@ -118,12 +128,7 @@ export function readAgentOptions(config: Config): AgentOptions {
     token: config.text("token"),
     withSaladIdentity: config.isOn("salad-identity"),
     name: wishedName(config.text("name")),
-    watches: readWatches({
-      folders: config.list("watch"),
-      runs: config.list("run"),
-      patterns: config.list("pattern"),
-      followsLinks: config.isOn("follow-links"),
-    }).map((watch) => (group === null ? watch : { ...watch, group })),
+    watches: watchesOf(config).map((watch) => (group === null ? watch : { ...watch, group })),
     group,
     settleMs: config.durationMs("settle"),
     unfinishedAfterMs: config.durationMs("unfinished-after"),

@@ -60,8 +60,11 @@ export function createConsoleReporter(terminal: Terminal): ConsoleReporter {
         hub,
         isNew,
       }),
-    watching: ({ folder, run }) =>
-      terminal.say(`Watching ${folder} for checkpoints of ${run}.`, { type: "watching", folder, run }),
+    watching: ({ folder, run, isDefault }) => {
+      const named = `Watching ${folder} for checkpoints of ${run}.`;
+      const unnamed = `Watching the working folder ${folder} for checkpoints of ${run} that the program writes there, because no --watch names a folder. Left out: data, dataset, datasets, cache, env, venv and restored in it.`;
+      terminal.say(isDefault === true ? unnamed : named, { type: "watching", folder, run });
+    },
     answering: ({ socket, url, tokenFile }, state) => {
       if (socket === null) {
         const sentence = `Commands of this machine cannot ask this worker: the path of its state folder ${state} is too long for a unix socket, and there is no short private folder for one. Name a shorter folder with --state, or a short TMPDIR.`;

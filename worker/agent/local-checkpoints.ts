@@ -23,12 +23,13 @@ export interface LocalEvidence {
  * a checkpoint is finished, a newer one beside it shows that its program went on. Faults: READ_FAILED.
  */
 export async function readLocalCheckpoints(
-  { folder, takes, followsLinks }: Watch,
+  watch: Watch,
   { knows, isRestored, isUnfinished, watchedSince }: LocalEvidence,
 ): Promise<LocalCheckpoint[]> {
+  const { takes, isDefault: onlyOwn = false } = watch;
   const found: LocalCheckpoint[] = [];
-  const recogniser = createRecogniser({ isNamed: takes !== null, watchedSince, knows, isRestored });
-  for (const candidate of inOrderOfEvidence(await findCandidates(folder, takes, followsLinks))) {
+  const recogniser = createRecogniser({ isNamed: takes !== null, onlyOwn, watchedSince, knows, isRestored });
+  for (const candidate of inOrderOfEvidence(await findCandidates(watch, takes))) {
     const { path, step } = candidate;
     // A candidate that cannot be read could be neither captured nor moved.
     const look = await lookAt(candidate).catch(() => null);

@@ -25,7 +25,8 @@ import { createRefusals } from "./refusals.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
 import { notEnteredFaults, untakenReason, untakenWords } from "./detection/untaken.ts";
 import { createFinder, type Finder } from "./detection/walk-watched.ts";
-import { createRests, keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
+import { createRests } from "./rests.ts";
+import { keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
 
 /** Parts that turn names in a watched folder into captures in the ledger. */
 export interface Capturing extends TakeParts {
@@ -125,7 +126,7 @@ interface WatchingHere extends Watching {
 function watchingOf(capturing: Capturing): WatchingHere {
   const { watch, ledger, runs, outbox, until, wallNow } = capturing;
   const clock = capturing.clock ?? systemClock;
-  const { settleMs, unfinishedAfterMs } = capturing;
+  const { settleMs, unfinishedAfterMs, watchedSince } = capturing;
   const settler = createSettler({
     settleMs,
     unfinishedAfterMs,
@@ -138,25 +139,27 @@ function watchingOf(capturing: Capturing): WatchingHere {
   const refusals = createRefusals(capturing, clock);
   const refuseFile = (path: string, fault: Fault) =>
     refusals.refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
-  const ownFinder = createFinder(watch.folder, watch.takes, watch.followsLinks);
+  const ownFinder = createFinder(watch, watch.takes);
   const finder = watch.group === undefined ? ownFinder : findPieces(ownFinder);
   const isTaken: WatchingHere["isTaken"] = (path, fingerprint) => ledger.knows(path, fingerprint);
   // An older hub would take a final model for a checkpoint. A hub that has said nothing yet most likely knows the difference.
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
     if (capturing.hubKnows?.("final-model") === false) return null;
     const newestCheckpointMs = runs.get(watch.run)?.seen?.at ?? ledger.safe(watch.run)?.at ?? null;
-    return findFinalIn({ folder: watch.folder, finder }, { newestCheckpointMs, now: wallNow(), quietMs });
+    return findFinalIn({ watch, finder }, { newestCheckpointMs, now: wallNow(), quietMs, watchedSince });
   };
   return {
     watch,
     settler,
     recogniser: createRecogniser({
       isNamed: watch.takes !== null,
-      watchedSince: capturing.watchedSince,
+      onlyOwn: watch.isDefault === true,
+      watchedSince,
       knows: ledger.knows,
       isRestored: ledger.isRestored,
     }),
     finder,
+    watchedSince,
     newFinder: finder.again,
     clock,
     signal: until,

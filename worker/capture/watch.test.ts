@@ -5,7 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { createRecogniser } from "./detection/recognise.ts";
 import { createFinder } from "./detection/walk-watched.ts";
-import { createRests, lookOnce, readWatches, watchFor, type Watching } from "./watch.ts";
+import { createRests } from "./rests.ts";
+import { lookOnce, readWatches, watchFor, type Watching } from "./watch.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -31,7 +32,8 @@ function watchingWith(lookMs: number) {
     watch: { folder, run: runName.parse("llama"), takes: null },
     settler: { isSettled: async () => true, whyUnfinished: () => null, doubtOf: () => null, forget: () => undefined },
     recogniser: createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored: () => false }),
-    finder: createFinder(folder, null),
+    finder: createFinder({ folder }, null),
+    watchedSince: 0,
     clock,
     signal: new AbortController().signal,
     rests: createRests(() => at.ms),

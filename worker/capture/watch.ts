@@ -1,5 +1,5 @@
 import { watch as watchFolder, type FSWatcher } from "node:fs";
-import { basename, resolve, sep } from "node:path";
+import { basename, dirname, resolve, sep } from "node:path";
 import { Fault, isFault, toFault } from "#protocol/faults/fault.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { rootFor, type WatchedRoot } from "#protocol/checkpoint/place.ts";
@@ -13,6 +13,7 @@ import type { Finder } from "./detection/walk-watched.ts";
 import { lookAt, type Look } from "./detection/look.ts";
 import { inOrderOfEvidence, type Recogniser } from "./detection/recognise.ts";
 import type { Settler } from "./detection/settle.ts";
+import type { Rests } from "./rests.ts";
 
 /**
  * One watched folder. File system notifications only cause an earlier look: they get lost, so the folder is looked at every two
@@ -26,6 +27,8 @@ export interface Watch {
   takes: NamePattern | null;
   /** Whether links out of the folder are followed, wherever they lead. */
   followsLinks?: boolean;
+  /** Nobody named the folder: it is the working folder of the program. Only what this run wrote counts as its checkpoints. */
+  isDefault?: boolean;
   /** Set when several nodes write the run together; the folder then holds the pieces of this node. */
   group?: GroupMember;
   /** Which of several watched folders of the run it is; absent: the run has this one alone. */
@@ -37,6 +40,8 @@ export interface Watching {
   settler: Settler;
   recogniser: Recogniser;
   finder: Finder;
+  /** When this worker began to watch the run, epoch ms. */
+  watchedSince: number;
   clock: Clock;
   signal: AbortSignal;
   knows(path: string, fingerprint: string): boolean;
@@ -72,37 +77,11 @@ export interface Watching {
 }
 
 const RESCAN_MS = 2_000;
-/** Looks at known candidates take a fiftieth of the time at most, and are put off no longer than `MOST_REST_MS`. */
-const REST_PER_LOOK = 50;
-const MOST_REST_MS = 60_000;
 /** An unsettled candidate is looked at again this soon, then less and less often: it may be written for minutes. */
 const SOON_MS = 250;
 const AFTER_NOTICE_MS = 250;
 /** Period of reports on untaken files: a person is told within two minutes. */
 const UNTAKEN_EVERY_MS = 30_000;
-
-/** Lets known and reported candidates rest for a while: a look at ten thousand files takes a tenth of a second. */
-export interface Rests {
-  isResting(path: string): boolean;
-  /** Lets a candidate rest, by how long the look at it took. */
-  rest(path: string, tookMs: number): void;
-  /** Forgets candidates that do not exist any more. */
-  keepOnly(paths: readonly string[]): void;
-}
-
-export function createRests(now: () => number): Rests {
-  const until = new Map<string, number>();
-  return {
-    isResting: (path) => (until.get(path) ?? -Infinity) > now(),
-    rest: (path, tookMs) => {
-      until.set(path, now() + Math.min(MOST_REST_MS, tookMs * REST_PER_LOOK));
-    },
-    keepOnly: (paths) => {
-      const there = new Set(paths);
-      for (const path of until.keys()) if (!there.has(path)) until.delete(path);
-    },
-  };
-}
 
 /**
  * Returns which folder belongs to which run: by `runs` in the order of the folders, or else by the name of the folder. A
@@ -113,8 +92,13 @@ export function readWatches(given: {
   runs: readonly string[];
   patterns: readonly string[];
   followsLinks?: boolean;
+  isDefault?: boolean;
 }): Watch[] {
-  const { folders, runs, followsLinks = false } = given;
+  const { folders, runs, followsLinks = false, isDefault = false } = given;
+  if (isDefault && folders.some((folder) => dirname(resolve(folder)) === resolve(folder))) {
+    const detail = "it is missing: without it the working folder is watched, and that is the root of the disk";
+    throw new Fault("BAD_INPUT", { op: "usage", subject: "--watch DIR", detail });
+  }
   const takes = readPatterns(given.patterns);
   // One run for several folders: its checkpoints lie in all of them.
   if (runs.length > 1 && folders.length > 0 && runs.length !== folders.length) {
@@ -136,7 +120,13 @@ export function readWatches(given: {
         detail: parsed.error.issues[0]?.message ?? "not a run name",
       });
     }
-    return { folder: resolve(folder), run: parsed.data, takes, ...(followsLinks && { followsLinks }) };
+    return {
+      folder: resolve(folder),
+      run: parsed.data,
+      takes,
+      ...(followsLinks && { followsLinks }),
+      ...(isDefault && { isDefault }),
+    };
   });
   const twice = watches.find(({ run: name }, index) => watches.findIndex((other) => other.run === name) !== index);
   if (twice !== undefined && runs.length === 0) {
@@ -204,7 +194,8 @@ export async function keepWatching(watching: Watching): Promise<void> {
         if (clock.now() - lookedAt >= UNTAKEN_EVERY_MS) {
           lookedAt = clock.now();
           const final = await watching.findFinalModel(watching.finder);
-          await watching.onUntaken(await findLeft({ folder: watch.folder, finder: watching.finder }, { final }));
+          const since = watch.isDefault === true ? watching.watchedSince : 0;
+          await watching.onUntaken(await findLeft({ watch, finder: watching.finder }, { final, since }));
         }
       } catch (error) {
         if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));
@@ -307,9 +298,9 @@ async function lookAtCheckpoints(watching: Watching): Promise<boolean> {
       rests.rest(candidate.path, clock.now() - startedAt);
       continue;
     }
-    const { why } = await recogniser.judge(candidate, look);
+    const { why, isForeign } = await recogniser.judge(candidate, look);
     if (why !== null && look.files.length > 0) {
-      await watching.onOther(candidate, { look, why });
+      if (isForeign !== true) await watching.onOther(candidate, { look, why });
       rests.rest(candidate.path, clock.now() - startedAt);
       continue;
     }

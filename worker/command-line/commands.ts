@@ -19,7 +19,7 @@ export const COMMANDS = {
     says: "Keep checkpoints of this machine safe: watch folders, upload, restore when the hub asks.",
   },
   run: {
-    usage: "tidemark run (--hub URL | --to s3://BUCKET/PREFIX) --watch DIR [--watch DIR ...] -- COMMAND [ARGUMENT ...]",
+    usage: "tidemark run (--hub URL | --to s3://BUCKET/PREFIX) [--watch DIR ...] -- COMMAND [ARGUMENT ...]",
     says: "Run a training program: restore its newest complete checkpoint first, keep those it writes safe, end with its exit code.",
     more: "Checkpoints that this run wrote and the program must not go on from (half-written ones, those of a run that another machine has taken over) are moved aside before and kept; `tidemark status` lists them. Nothing else in the folder is moved or removed. With --from it starts from another step. The program finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
   },

@@ -191,7 +191,7 @@ function parseCount(value: string): number {
 
 function resolveOne(
   flag: { name: FlagName; spec: FlagSpec },
-  from: { flags: ReadonlyMap<FlagName, string[]>; env: Environment; layers?: Layers },
+  from: { command: CommandName; flags: ReadonlyMap<FlagName, string[]>; env: Environment; layers?: Layers },
 ): Setting {
   const { name, spec } = flag;
   const given = from.flags.get(name);
@@ -212,9 +212,10 @@ function resolveOne(
   }
   const below = from.layers?.below.get(name);
   if (below !== undefined) return { name, spec, ...below };
-  return spec.default === undefined
+  const value = spec.default ?? (from.command === "run" ? spec.defaultOfRun : undefined);
+  return value === undefined
     ? { name, spec, values: [], source: null }
-    : { name, spec, values: [spec.default], source: "default" };
+    : { name, spec, values: [value], source: "default" };
 }
 
 /**
@@ -300,9 +301,9 @@ export function examineSetting(
   const spec: FlagSpec = FLAGS[name];
   const own = envName(name);
   const set = [own, `${own}_FILE`, ...variablesOf(name, spec)].filter((variable) => (env[variable] ?? "") !== "");
-  const from = { flags: new Map(), env: Object.fromEntries(set.map((variable) => [variable, env[variable]])) };
+  const from = { command, flags: new Map(), env: Object.fromEntries(set.map((variable) => [variable, env[variable]])) };
   try {
-    resolveConfig({ command, ...from });
+    resolveConfig(from);
     return { setting: resolveOne({ name, spec }, from), fault: null };
   } catch (error) {
     if (!isFault(error)) throw error;

@@ -25,6 +25,8 @@ export interface FlagSpec {
   alias?: string;
   /** Placeholder of the value in help. */
   value?: string;
+  /** Default of `tidemark run` alone. */
+  defaultOfRun?: string;
   default?: string;
   /** Names that other tools use for the same thing, looked up after our own. */
   alsoEnv?: readonly string[];

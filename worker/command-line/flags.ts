@@ -73,7 +73,8 @@ export const FLAGS = {
     kind: "list",
     commands: [...WORKING, "doctor", "jobs"],
     value: "DIR",
-    says: "Folder in which checkpoints appear. May be given several times. In TIDEMARK_WATCH a colon is between folders; one that belongs to a path is written \\:, and a relative folder after a colon begins with ./ unless it is there.",
+    defaultOfRun: ".",
+    says: "Folder in which checkpoints appear. Without it run watches the working folder and takes only what the program writes there, not its data, datasets, cache, env, venv and restored. May be given several times. In TIDEMARK_WATCH a colon is between folders; one that belongs to a path is written \\:, and a relative folder after a colon begins with ./ unless it is there.",
   },
   run: {
     kind: "list",

@@ -21,8 +21,8 @@ export async function settlePlace(
     const stored = storedOf(agent);
     const files = new Set<string>();
     const checkpoints = new Set<string>();
-    for (const { folder, takes, followsLinks } of watches)
-      for (const candidate of await findCandidates(folder, takes, followsLinks)) {
+    for (const watch of watches)
+      for (const candidate of await findCandidates(watch, watch.takes)) {
         const look = await lookAt(candidate);
         const id = look === null ? null : stored.storedAs(candidate.path, look.fingerprint);
         if (look === null || id === null) return false;

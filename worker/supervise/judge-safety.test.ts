@@ -81,6 +81,7 @@ async function endedBeside(about: { told?: string; files: readonly string[] }) {
     options: { watches: [{ run, folder, takes: null }] },
     ledger: { all: () => [], safe: () => ({ step: 10, at: 1 }) },
     savedRuns: new Set([run]),
+    watchedSince: new Map(),
     leftOut: new Set(about.told === undefined ? [] : [join(folder, about.told)]),
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
     reporter: { leftAtEnd: ({ untaken }: { untaken: { files: number; bytes: number } }) => void left.push(untaken) },

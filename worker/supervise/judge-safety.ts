@@ -32,7 +32,10 @@ export interface NothingTaken {
  * @throws Fault NO_SPACE, WRITE_FAILED
  */
 export async function tellNothingTaken(
-  agent: Pick<Agent, "options" | "ledger" | "savedRuns" | "outbox" | "reporter" | "session" | "leftOut">,
+  agent: Pick<
+    Agent,
+    "options" | "ledger" | "savedRuns" | "watchedSince" | "outbox" | "reporter" | "session" | "leftOut"
+  >,
   startedAt: number,
 ): Promise<NothingTaken[]> {
   const { options, ledger, savedRuns, outbox, reporter, session } = agent;
@@ -44,7 +47,7 @@ export async function tellNothingTaken(
       continue;
     }
     // Counts all files, because those that look like a checkpoint but were not captured are not safe either.
-    const untaken = await findUntaken(folder, [], startedAt);
+    const untaken = await findUntaken(watch, [], startedAt);
     await tellNotEntered(agent, watch, untaken);
     if (untaken.files === 0) {
       if (untaken.small.files > 0) reporter.leftAtEnd({ run, folder, untaken });
@@ -67,18 +70,21 @@ export async function tellNothingTaken(
 
 /** Returns the files of the program that belong to no checkpoint and to no final model; null when they cannot be read. */
 async function readLeft(
-  { ledger }: Pick<Agent, "ledger">,
-  { run, folder, takes, followsLinks }: Watch,
+  { ledger, watchedSince }: Pick<Agent, "ledger" | "watchedSince">,
+  watch: Watch,
   since: number,
 ): Promise<Untaken | null> {
-  const finder = createFinder(folder, takes, followsLinks);
+  const { run, takes } = watch;
+  const finder = createFinder(watch, takes);
   try {
     await finder.find();
     const captured = ledger.all().filter((item) => item.run === run && item.role === undefined);
     const at = Math.max(ledger.safe(run)?.at ?? 0, ...captured.map(({ capturedAt }) => capturedAt));
     const newestCheckpointMs = at === 0 ? null : at;
-    const final = await findFinal({ folder, finder }, { newestCheckpointMs, now: Date.now(), quietMs: 0 });
-    return await findLeft({ folder, finder }, { final, since });
+    const began = watchedSince.get(run) ?? 0;
+    const wish = { newestCheckpointMs, now: Date.now(), quietMs: 0, watchedSince: began };
+    const final = await findFinal({ watch, finder }, wish);
+    return await findLeft({ watch, finder }, { final, since });
   } catch {
     return null;
   }
@@ -86,7 +92,7 @@ async function readLeft(
 
 /** Tells what the program wrote beside its checkpoints and nothing keeps safe. */
 async function tellLeft(
-  agent: Pick<Agent, "ledger" | "outbox" | "reporter" | "session" | "leftOut">,
+  agent: Pick<Agent, "ledger" | "watchedSince" | "outbox" | "reporter" | "session" | "leftOut">,
   watch: Watch,
   since: number,
 ): Promise<void> {

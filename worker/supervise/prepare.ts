@@ -197,7 +197,7 @@ const asPiece = (one: LocalCheckpoint, isRestored: boolean): LocalCheckpoint =>
 /** Makes DeepSpeed's `latest` and the like name the chosen checkpoint, after later ones were moved aside. Faults: WRITE_FAILED. */
 async function pointTo({ reporter }: Agent, about: { watch: Watch; path: string; start: string }): Promise<void> {
   const { watch, path, start } = about;
-  const all = await findCandidates(watch.folder, watch.takes, watch.followsLinks);
+  const all = await findCandidates(watch, watch.takes);
   const candidate = all.find((one) => one.path === path);
   if (candidate === undefined) return;
   for (const replaced of await pointAt(watch.folder, candidate, start))
@@ -263,9 +263,7 @@ async function takeFirst(agent: Agent, about: { watch: Watch; path: string }): P
   const { watch, path } = about;
   const { ledger, reporter } = agent;
   try {
-    const candidate = (await findCandidates(watch.folder, watch.takes, watch.followsLinks)).find(
-      (one) => one.path === path,
-    );
+    const candidate = (await findCandidates(watch, watch.takes)).find((one) => one.path === path);
     const look = candidate === undefined ? null : await lookAt(candidate);
     if (candidate === undefined || look === null || ledger.knows(path, look.fingerprint)) return;
     await captureNow(agent, { candidate, look, run: watch.run, root: watch.folder, watchedRoot: watch.root });

@@ -1,3 +1,4 @@
+import { watchesOf } from "../agent/agent-options.ts";
 import { runAgent, type AgentCommand, type Place } from "../agent/agent.ts";
 import type { Environment } from "../command-line/config.ts";
 import { takePlaceAlone, type Orphan } from "./take-place.ts";
@@ -5,7 +6,6 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { canComeBack } from "../host/nice.ts";
 import { checkWatch } from "../commands/doctor/check-watch.ts";
 import { showFinding } from "../commands/doctor/finding.ts";
-import { readWatches } from "../capture/watch.ts";
 import { usage } from "../command-line/verb.ts";
 import { awaitPieces } from "../agent/confirm-pieces.ts";
 import { isAllSafe } from "./judge-safety.ts";
@@ -39,9 +39,7 @@ export interface RunCommand extends AgentCommand {
 /** Returns the exit code. @throws Faults of `runAgent` and `prepareRuns`, PROGRAM_NOT_FOUND, PROGRAM_NOT_EXECUTABLE */
 export async function runProgram(command: RunCommand): Promise<number> {
   const policy = readRestartPolicy(command.config.text("restart") ?? "no");
-  if (command.program.length === 0)
-    throw usage("run", "the program is missing: tidemark run --watch DIR -- python train.py");
-  if (command.config.list("watch").length === 0) throw usage("run", "it needs --watch DIR, where checkpoints appear");
+  if (command.program.length === 0) throw usage("run", "the program is missing: tidemark run -- python train.py");
   if (command.config.isOn("dry-run")) return lookDry(command);
   const beginning = {
     startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
@@ -80,13 +78,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
 
 /** Implements --dry-run: reports what an agent would capture in the watched folders, and starts nothing. */
 async function lookDry({ config, terminal }: RunCommand): Promise<number> {
-  const watches = readWatches({
-    folders: config.list("watch"),
-    runs: config.list("run"),
-    patterns: config.list("pattern"),
-    followsLinks: config.isOn("follow-links"),
-  });
-  for (const watch of watches) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);
+  for (const watch of watchesOf(config)) for (const finding of await checkWatch(watch)) showFinding(terminal, finding);
   return 0;
 }
 

@@ -145,7 +145,7 @@ test("by a clock that is ahead, what is quiet is taken when asked for what is fi
 });
 
 test("a checkpoint is found that came with the same time of its folder, by a clock that is behind", async () => {
-  const finder = createFinder(folder, null);
+  const finder = createFinder({ folder }, null);
   const longAgo = new Date(Date.now() - 3_600_000);
   await utimes(folder, longAgo, longAgo);
   const names = async () => (await finder.findAnew()).map(({ name }) => name);

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { finalModelBelow, findFinalModel } from "./final-model.ts";
 import type { Candidate } from "./find.ts";
 import { findUntaken, type Untaken } from "./untaken.ts";
-import type { Finder } from "./walk-watched.ts";
+import { newestTime } from "./inside/inside-of.ts";
+import type { Finder, Watched } from "./walk-watched.ts";
 
 /**
  * Finds what an agent takes of a watched folder, and what it leaves. The agent, the end of `tidemark run`, and the dry look
@@ -15,14 +16,18 @@ export interface FinalWish {
   now: number;
   /** How long weights below the folder must have been unchanged. */
   quietMs: number;
+  /** When the run began to be watched, epoch ms. Older weights in a folder that nobody named are no result of the run. */
+  watchedSince: number;
 }
 
 /** Returns the final model in the folder, or below it; null: there is none. Faults: READ_FAILED. */
 export async function findFinal(
-  { folder, finder }: { folder: string; finder: Finder },
+  { watch: { folder, isDefault }, finder }: { watch: Watched; finder: Finder },
   wish: FinalWish,
 ): Promise<Omit<Candidate, "step"> | null> {
-  const own = await findFinalModel(folder);
+  const found = await findFinalModel(folder);
+  const isOlder = async () => (await newestTime(folder, found?.names ?? [])) < wish.watchedSince;
+  const own = isDefault === true && found !== null && (await isOlder()) ? null : found;
   // Weights from which the program resumes are a checkpoint.
   const isState = own?.names?.some((name) => finder.holds(join(folder, name))) === true;
   return (isState ? null : own) ?? finalModelBelow(finder.finals(), wish);
@@ -30,10 +35,10 @@ export async function findFinal(
 
 /** Returns the files that belong to no candidate. `since`: only those written from then on, epoch ms. Faults: READ_FAILED. */
 export async function findLeft(
-  { folder, finder }: { folder: string; finder: Finder },
+  { watch, finder }: { watch: Watched; finder: Finder },
   about: { final: Omit<Candidate, "step"> | null; since?: number },
 ): Promise<Untaken> {
   const { final, since } = about;
   const taken = [...(await finder.find()), ...(final === null ? [] : [final])];
-  return findUntaken(folder, taken, since);
+  return findUntaken(watch, taken, since);
 }

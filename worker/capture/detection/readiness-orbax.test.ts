@@ -30,7 +30,7 @@ async function putBack(writer: string): Promise<void> {
 
 /** As the agent sees it. `whole`: nothing says that it is finished, but all that a restart needs is there. */
 async function judge(name: string): Promise<string> {
-  const candidate = (await findCandidates(watched)).find((one) => one.name === name);
+  const candidate = (await findCandidates({ folder: watched })).find((one) => one.name === name);
   const look = candidate === undefined ? null : await lookAt(candidate);
   if (candidate === undefined || look === null) return "no candidate";
   if (look.temporary !== null) return "being written";
@@ -70,7 +70,7 @@ describe.each([...NEWER, ...OLDER])("$path", ({ path, says }) => {
 
   test("whole, it is judged as what it is, and has its step by its name", async () => {
     await putBack(writer);
-    const [candidate] = (await findCandidates(watched)).filter((one) => one.name === name);
+    const [candidate] = (await findCandidates({ folder: watched })).filter((one) => one.name === name);
     expect(candidate?.step).toBe(Number(/\d+$/.exec(name)?.[0]));
     expect(await judge(name)).toBe(says);
   });
@@ -114,7 +114,7 @@ describe("one that was killed", () => {
     "%s: under the name that Orbax writes under it is no checkpoint",
     async (writer) => {
       await putBack(writer);
-      expect((await findCandidates(watched)).map(({ name }) => name)).toEqual(["2"]);
+      expect((await findCandidates({ folder: watched })).map(({ name }) => name)).toEqual(["2"]);
       expect(await judge("2")).toBe("finished");
     },
   );

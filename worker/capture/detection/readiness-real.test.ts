@@ -89,7 +89,7 @@ beforeEach(() => rm(watched, { recursive: true, force: true }));
 
 /** As the agent sees it: found by its name, looked at, judged by its files. */
 async function judge(name: string): Promise<Verdict> {
-  const candidate = (await findCandidates(watched)).find((one) => one.name === name);
+  const candidate = (await findCandidates({ folder: watched })).find((one) => one.name === name);
   const look = candidate === undefined ? null : await lookAt(candidate);
   if (candidate === undefined || look === null) return "gone";
   const readiness = await readReadiness(candidate, look);
@@ -100,7 +100,7 @@ async function judge(name: string): Promise<Verdict> {
 async function putBack({ writer, name }: Real): Promise<{ name: string; path: string }[]> {
   await rm(watched, { recursive: true, force: true });
   await cp(join(unpacked, writer), watched, { recursive: true });
-  const candidate = (await findCandidates(watched)).find((one) => one.name === name);
+  const candidate = (await findCandidates({ folder: watched })).find((one) => one.name === name);
   const look = candidate === undefined ? null : await lookAt(candidate);
   if (look === null) throw new Error(`${writer} has no ${name}`);
   expect(look.temporary).toBeNull();

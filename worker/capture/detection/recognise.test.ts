@@ -28,7 +28,7 @@ async function write(path: string, bytes: string | Buffer, at: Date = LONG_AGO):
 async function taken(about: { watchedSince?: number; isNamed?: boolean } = {}): Promise<string[]> {
   const { watchedSince = LONG_AGO.getTime() + 1, isNamed = false } = about;
   const recogniser = createRecogniser({ isNamed, watchedSince, knows: () => false, isRestored: () => false });
-  const candidates = await findCandidates(folder, isNamed ? () => true : null);
+  const candidates = await findCandidates({ folder }, isNamed ? () => true : null);
   for (const candidate of inOrderOfEvidence(candidates)) {
     const look = await lookAt(candidate);
     if (look !== null) await recogniser.judge(candidate, look);
@@ -98,7 +98,7 @@ test.each<[string, number | "inside" | "time", (string | Buffer)?]>([
   ["model.joblib", "time", ESTIMATOR],
 ])("%s is a checkpoint: its step is %s", async (path, step, content = TORCH) => {
   await write(path, content, new Date());
-  const [candidate, another] = await findCandidates(folder);
+  const [candidate, another] = await findCandidates({ folder });
   expect(another).toBeUndefined();
   expect(await taken()).toEqual([path.split("/")[0]]);
   if (typeof step === "number") expect(candidate).toMatchObject({ step });
@@ -124,7 +124,7 @@ test("folders of dates and versions are no steps: the files in them are", async 
 
 test("dates in names order by date", async () => {
   await write("ckpt_20250601-120000/model.pt", TORCH, new Date());
-  expect((await findCandidates(folder))[0]).toMatchObject({ step: 1_748_779_200, stepFrom: "time" });
+  expect((await findCandidates({ folder }))[0]).toMatchObject({ step: 1_748_779_200, stepFrom: "time" });
   await write("ckpt_20240102-000130.pt", TORCH, new Date());
   await write("ckpt_20231231-235959.pt", TORCH, new Date());
   expect(await taken()).toEqual(["ckpt_20231231-235959.pt", "ckpt_20240102-000130.pt", "ckpt_20250601-120000"]);
@@ -151,7 +151,7 @@ test("a person's pattern is obeyed", async () => {
 test("what stood beside a candidate is forgotten when it is gone", async () => {
   const recogniser = createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored: () => false });
   const judge = async () => {
-    const candidates = await findCandidates(folder);
+    const candidates = await findCandidates({ folder });
     recogniser.keepOnly(candidates);
     for (const candidate of inOrderOfEvidence(candidates)) {
       const look = await lookAt(candidate);
@@ -173,7 +173,7 @@ test("a name that a restore gave is no evidence: a program that calls its checkp
   const restored = join(folder, "checkpoint-200");
   const judge = async (isRestored: (path: string) => boolean) => {
     const recogniser = createRecogniser({ isNamed: false, watchedSince: 0, knows: () => false, isRestored });
-    const candidates = await findCandidates(folder);
+    const candidates = await findCandidates({ folder });
     for (const candidate of inOrderOfEvidence(candidates)) {
       const look = await lookAt(candidate);
       if (look !== null) await recogniser.judge(candidate, look);

@@ -20,6 +20,8 @@ import type { Look, LookedFile } from "./look.ts";
 export interface RecogniseOptions {
   /** Whether names come from `--pattern`, so that a person says which ones are checkpoints. */
   isNamed: boolean;
+  /** Whether what was there before counts only when its name says by a word of savers which step it is. */
+  onlyOwn?: boolean;
   /** When this worker began to watch the run, epoch ms. */
   watchedSince: number;
   /** Returns whether this worker captured or restored it. */
@@ -28,12 +30,17 @@ export interface RecogniseOptions {
   isRestored(path: string): boolean;
 }
 
+const WAS_THERE =
+  "it was there before this run was watched, and no --watch names its folder; it is taken once the program writes it";
+
 export interface Verdict {
   /** Why it is no checkpoint; null when it is one. */
   why: string | null;
   content: ContentEvidence;
   /** When its newest file was written, epoch ms. */
   writtenMs: number;
+  /** It may be a checkpoint, but not of this run: `onlyOwn`. */
+  isForeign?: boolean;
 }
 
 /**
@@ -48,7 +55,8 @@ export interface Recogniser {
   keepOnly(present: readonly Candidate[]): void;
 }
 
-export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: RecogniseOptions): Recogniser {
+export function createRecogniser(options: RecogniseOptions): Recogniser {
+  const { isNamed, onlyOwn = false, watchedSince, knows, isRestored } = options;
   const verdicts = new Map<string, Verdict & { sequence: string | null }>();
   /** Paths that existed at the first look; null before it. */
   let before: ReadonlySet<string> | null = null;
@@ -68,7 +76,11 @@ export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: R
       const evidence = evidenceOfName(candidate);
       const sequence = sequenceOf(name);
       const folder = dirname(path);
-      const why = whyNoCheckpoint({
+      const isOfThisRun =
+        (await appearedAt(path, look)) >= watchedSince || knows(path, look.fingerprint) || isNew(path, look.files);
+      const isNumbered = evidence === "word" && candidate.stepFrom === undefined;
+      const isForeign = onlyOwn && !isOfThisRun && !isNumbered;
+      const whyNot = whyNoCheckpoint({
         name: evidence,
         isCalledCheckpoint: isCalledCheckpoint(name),
         content,
@@ -77,10 +89,11 @@ export function createRecogniser({ isNamed, watchedSince, knows, isRestored }: R
         isBesideOthers: [...verdicts].some(
           ([other, one]) => one.sequence !== null && one.sequence !== sequence && dirname(other) === folder,
         ),
-        isOfThisRun:
-          (await appearedAt(path, look)) >= watchedSince || knows(path, look.fingerprint) || isNew(path, look.files),
+        isOfThisRun,
       });
-      const verdict = { why, content, writtenMs: look.newestMs };
+      const why = whyNot ?? (isForeign ? WAS_THERE : null);
+      const isOnlyForeign = whyNot === null && isForeign;
+      const verdict = { why, content, writtenMs: look.newestMs, ...(isOnlyForeign && { isForeign: true }) };
       const isEvidence = why === null && evidence === "word" && !isRestored(path);
       verdicts.set(path, { ...verdict, sequence: isEvidence ? sequence : null });
       return verdict;

@@ -22,7 +22,7 @@ async function write(...names: string[]): Promise<void> {
 
 async function verdicts(): Promise<string[]> {
   const said: string[] = [];
-  for (const candidate of await findCandidates(folder)) {
+  for (const candidate of await findCandidates({ folder })) {
     const look = await lookAt(candidate);
     const readiness = look === null ? null : await readReadiness(candidate, look);
     said.push(`${candidate.step} ${readiness?.says === "unfinished" ? readiness.why : readiness?.says}`);
@@ -39,14 +39,14 @@ test("index and tensors of TensorFlow are one checkpoint, that lacks what their 
     "20 ckpt-20.index is missing",
     "30 model.ckpt-30.data-00001-of-00002 is missing",
   ]);
-  expect((await findCandidates(folder)).at(-1)?.names).toContain("model.ckpt-30.meta");
+  expect((await findCandidates({ folder })).at(-1)?.names).toContain("model.ckpt-30.meta");
 });
 
 test("a checkpoint of TensorFlow is kept with a pointer that names it, though the file names a later one", async () => {
   await write("ckpt-10.index", "ckpt-10.data-00000-of-00001", "ckpt-20.index", "ckpt-20.data-00000-of-00001");
   const all = ["ckpt-10", "ckpt-20"].map((name) => `all_model_checkpoint_paths: "${name}"\n`).join("");
   await writeFile(join(folder, "checkpoint"), `model_checkpoint_path: "ckpt-20"\n${all}`);
-  const [older] = await findCandidates(folder);
+  const [older] = await findCandidates({ folder });
   if (older === undefined) throw new Error("it was not found");
   const { files } = await findBeside(folder, older, join(folder, "..", "scratch"));
   expect(await readFile(files[0]?.path ?? "", "utf8")).toBe(
@@ -58,6 +58,6 @@ test("weights in place of TensorFlow are a state, the variables of a SavedModel 
   await write("cp.ckpt.index", "cp.ckpt.data-00000-of-00001");
   await write("export/saved_model.pb", "export/variables/variables.index");
   await write("export/variables/variables.data-00000-of-00001");
-  const found = await findCandidates(folder);
+  const found = await findCandidates({ folder });
   expect(found.map(({ name, stepFrom }) => [name, stepFrom])).toEqual([["cp.ckpt.data-00000-of-00001", "time"]]);
 });

@@ -18,7 +18,7 @@ import { codeOf } from "#worker/base/disk-fault.ts";
 import type { Candidate } from "./find.ts";
 import { factsOfFolders } from "./list-folder.ts";
 import { folderOf } from "./look.ts";
-import { MOST_LEVELS } from "./walk-watched.ts";
+import { MOST_LEVELS, NOT_BY_DEFAULT, type Watched } from "./walk-watched.ts";
 
 /** Files in a watched folder that belong to no checkpoint, so that nothing keeps them safe. Text, pictures and logs do not count. */
 export interface Untaken {
@@ -117,6 +117,7 @@ interface FoundFile {
 /** A search for files that belong to no candidate, by paths below the watched folder. */
 interface Search {
   root: string;
+  isDefault: boolean;
   /** 0: the program goes on. */
   since: number;
   queue: PriorityQueue<Entered>;
@@ -142,7 +143,7 @@ function passOver(search: Search, why: NotEntered["why"], path: string): void {
  * written from then on count, epoch ms. No faults: what cannot be read is left out.
  */
 export async function findUntaken(
-  folder: string,
+  { folder, isDefault = false }: Watched,
   candidates: readonly Omit<Candidate, "step">[],
   since = 0,
 ): Promise<Untaken> {
@@ -155,6 +156,7 @@ export async function findUntaken(
   );
   const search: Search = {
     root: folder,
+    isDefault,
     since,
     queue: createPriorityQueue<Entered>((a, b) => b.changedMs - a.changedMs || (a.path < b.path ? -1 : 1)),
     isTaken: (path) => folders.has(path) || files.has(path),
@@ -198,6 +200,7 @@ async function enter(search: Search, { path: at, level, apart: above }: Entered)
     const { name } = entry;
     const path = join(at, name);
     const isHidden = name.startsWith(".");
+    if (search.isDefault && at === search.root && NOT_BY_DEFAULT.test(name)) continue;
     if (search.isTaken(path) || (isHidden && TOOLS.test(name))) continue;
     if (entry.isDirectory())
       folders.set(name, apart ?? (isHidden ? { kind: "hidden", folder: below(search, path) } : null));

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 const FEW = { newest: 5, inTurn: 3, names: 1_000 };
-const finderOf = (first = FEW) => createFinder(folder, null, { order: createWalkOrder(folder, { first, later: FEW }) });
+const finderOf = (first = FEW) => createFinder({ folder }, null, createWalkOrder(folder, { first, later: FEW }));
 type Finder = ReturnType<typeof finderOf>;
 
 const found = async (finder: Finder) => (await finder.findAnew()).map(({ path }) => relative(folder, path)).toSorted();
@@ -69,5 +69,5 @@ test("names of savers are looked at however many folders lie beside them", async
 test("the first walk, as at the end of a program, enters many more folders than those that follow", async () => {
   for (let at = 0; at < 2_600; at++) await mkdir(join(folder, `job-${at}-x`));
   await write("old/ckpts/step_20", 90_000);
-  expect(await found(createFinder(folder, null))).toEqual(["old/ckpts/step_20"]);
+  expect(await found(createFinder({ folder }, null))).toEqual(["old/ckpts/step_20"]);
 });

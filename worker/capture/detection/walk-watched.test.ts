@@ -25,7 +25,7 @@ async function write(...paths: string[]): Promise<void> {
 }
 
 const found = async (takes: ((name: string) => boolean) | null = null) =>
-  (await findCandidates(folder, takes)).map(({ path, step, kind }) => [relative(folder, path), step, kind]);
+  (await findCandidates({ folder }, takes)).map(({ path, step, kind }) => [relative(folder, path), step, kind]);
 
 test("checkpoints are found below the watched folder, wherever frameworks put them", async () => {
   await write(
@@ -95,7 +95,7 @@ test("a pattern takes the place of what is known of names, also without a number
 });
 
 test("what is new in a folder that was listed before is found", async () => {
-  const finder = createFinder(folder, null);
+  const finder = createFinder({ folder }, null);
   await write("runs/ckpt_1.pt");
   await utimes(join(folder, "runs"), 1_700_000_000, 1_700_000_000);
   await finder.find();
@@ -107,7 +107,7 @@ test("what is new in a folder that was listed before is found", async () => {
 test("weights without a state lie below the folder as a final model, those in a checkpoint do not", async () => {
   await write("outputs/run/model.safetensors", "outputs/run/config.json", "outputs/run/notes.txt");
   await write("checkpoint-10/model.safetensors", "model.safetensors");
-  const finder = createFinder(folder, null);
+  const finder = createFinder({ folder }, null);
   await finder.find();
   expect(finder.finals()).toMatchObject([
     { path: join(folder, "outputs/run"), names: ["model.safetensors", "config.json"].toSorted() },
@@ -128,7 +128,7 @@ test("a model without a word of its saver is a state by time where there is no c
   const long = new Date(2020, 0, 1);
   await utimes(at("data.joblib"), long, long);
   await utimes(at("notes.bin"), long, long);
-  const finder = createFinder(folder, null);
+  const finder = createFinder({ folder }, null);
   const states = (await finder.find()).map(({ name, stepFrom, kind }) => `${name} ${stepFrom} ${kind}`);
   expect(states.toSorted()).toEqual(["forest.joblib time file", "model.h5 time file"]);
   expect(finder.finals()).toEqual([]);
@@ -156,7 +156,7 @@ test.each([
     await writeFile(join(folder, name), content, "latin1");
     const at = (path: string) => join(folder, path);
     await writeFile(at("model.json"), XGBOOST);
-    const names = async () => (await createFinder(folder, null).find()).map(({ path }) => relative(folder, path));
+    const names = async () => (await createFinder({ folder }, null).find()).map(({ path }) => relative(folder, path));
     expect(await names()).toEqual(expect.arrayContaining(["model.json", "net/model.h5", "plain/ckpt.pt"]));
     await write("checkpoint-40/model.safetensors");
     const beside = await names();
@@ -173,7 +173,7 @@ test.each(["model_10/model.json", "llama_100/model.bin", "model_10.json", "agent
     const content = name.endsWith("bin") ? "PK\u0003\u0004" : name.endsWith("joblib") ? ESTIMATOR : XGBOOST;
     await writeFile(join(folder, name), content, "latin1");
     await writeFile(join(folder, "scaler.joblib"), ESTIMATOR, "latin1");
-    const found = (await createFinder(folder, null).find()).map(({ path }) => relative(folder, path));
+    const found = (await createFinder({ folder }, null).find()).map(({ path }) => relative(folder, path));
     expect(found).not.toContain("scaler.joblib");
   },
 );
@@ -182,7 +182,7 @@ test("weights that their saver stripped at its end are final also in the watched
   await write("epoch4.pt", "notes.txt");
   for (const name of ["last.pt", "best.pt"])
     await writeFile(join(folder, name), torchFile({ epoch: -1, optimizer: null }));
-  const finder = createFinder(folder, null);
+  const finder = createFinder({ folder }, null);
   expect((await finder.find()).map(({ name }) => name)).toEqual(["epoch4.pt"]);
   expect(finder.finals()).toMatchObject([{ path: folder, names: ["best.pt", "last.pt"] }]);
 });
@@ -198,7 +198,7 @@ test("a state that is overwritten in place has the step of accelerate, DeepSpeed
     await rm(join(folder, "state"), { recursive: true, force: true });
     await write("state/random_states_0.pkl", "state/model.safetensors");
     await writeFile(join(folder, "state", name), torchFile(state));
-    const [one] = await findCandidates(folder);
+    const [one] = await findCandidates({ folder });
     return [one?.step, one?.stepFrom];
   };
   expect(await inPlace("random_states_0.pkl", { step: 40 })).toEqual([40, "inside"]);
@@ -213,7 +213,7 @@ test("Keras' files have the step of their optimizer where the name says none, an
     const archive = join(import.meta.dirname, `../../../e2e/layouts/${name}.tar.gz`);
     execFileSync("tar", ["xzf", archive, "-C", folder]);
   }
-  const all = (await findCandidates(folder)).map(({ path, step, stepFrom }) => [
+  const all = (await findCandidates({ folder })).map(({ path, step, stepFrom }) => [
     relative(folder, path),
     step,
     stepFrom,

@@ -35,6 +35,15 @@ export const MOST_LEVELS = 6;
 
 /** Folders of tools, in which nobody keeps checkpoints. */
 const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wandb)$/;
+/** Folders of data, tools and copies. They are not entered in a working folder that nobody named. */
+export const NOT_BY_DEFAULT = /^(data|datasets?|cache|env|venv|restored)$/i;
+/** How a folder is watched. */
+export interface Watched {
+  folder: string;
+  followsLinks?: boolean;
+  /** Nobody named the folder: it is the working folder of the program. */
+  isDefault?: boolean;
+}
 /** Walks take a fiftieth of the time at most, and are put off no longer than `MOST_REST_MS`. */
 const REST_PER_WALK = 50;
 const MOST_REST_MS = 30_000;
@@ -55,12 +64,12 @@ export function restAfter(walks: readonly number[]): number {
 }
 
 export function createFinder(
-  folder: string,
+  watched: Watched,
   takes: NamePattern | null,
-  followsAll = false,
-  order: WalkOrder = createWalkOrder(folder),
+  order: WalkOrder = createWalkOrder(watched.folder),
 ): Finder {
-  const links = { root: folder, followsAll };
+  const { folder, followsLinks = false, isDefault = false } = watched;
+  const links = { root: folder, followsAll: followsLinks };
   const listings = new Map<string, Listing>();
   const insides = new Map<string, Inside>();
   let last: { found: Candidate[]; until: number } | null = null;
@@ -70,6 +79,7 @@ export function createFinder(
     const startedAt = performance.now();
     const walk: Walk = {
       root: folder,
+      isDefault,
       takes,
       order,
       found: [],
@@ -104,7 +114,7 @@ export function createFinder(
   return {
     finals: () => finals,
     holds: (path) => last?.found.some((one) => one.path === path) === true,
-    again: () => createFinder(folder, takes, followsAll, order.again()),
+    again: () => createFinder(watched, takes, order.again()),
     findAnew,
     find: async () => (last !== null && performance.now() < last.until ? last.found : findAnew()),
   };
@@ -112,6 +122,7 @@ export function createFinder(
 
 interface Walk {
   root: string;
+  isDefault: boolean;
   takes: NamePattern | null;
   found: Candidate[];
   finals: FinalBelow[];
@@ -130,11 +141,8 @@ interface Walk {
  * Returns the checkpoints in a folder and below it, lowest step first; with `takes` only those with such names. A folder that
  * does not exist yet has none. Faults: READ_FAILED.
  */
-export const findCandidates = (
-  folder: string,
-  takes: NamePattern | null = null,
-  followsAll = false,
-): Promise<Candidate[]> => createFinder(folder, takes, followsAll).find();
+export const findCandidates = (watched: Watched, takes: NamePattern | null = null): Promise<Candidate[]> =>
+  createFinder(watched, takes).find();
 
 /** Judges a folder, and enters it where others may lie below it. One that cannot be read does not keep the others from being found. */
 async function lookInto(walk: Walk, folder: FoundFolder): Promise<void> {
@@ -151,7 +159,9 @@ async function lookInto(walk: Walk, folder: FoundFolder): Promise<void> {
 
 /** Adds the checkpoints in a folder, and leaves the folders in it to the order of the walk. */
 async function enter(walk: Walk, listing: Listing, { path: folder, level }: { path: string; level: number }) {
-  const folders = listing.folders.filter((name) => !isTemporaryName(name) && !NEVER_ENTERED.test(name));
+  const isLeft = (name: string) =>
+    isTemporaryName(name) || NEVER_ENTERED.test(name) || (walk.isDefault && level === 0 && NOT_BY_DEFAULT.test(name));
+  const folders = listing.folders.filter((name) => !isLeft(name));
   for (const [at, facts] of (await factsOfFolders(folder, folders)).entries()) {
     const name = folders[at];
     if (facts === null || name === undefined) continue;

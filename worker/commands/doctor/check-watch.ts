@@ -31,17 +31,20 @@ const MOST_LINES = 50;
  * it back, what it keeps with it, and what it would leave, with reasons. No faults: what cannot be read is a finding.
  */
 export async function checkWatch({
-  folder,
   takes,
-  followsLinks,
-}: Pick<Watch, "folder" | "takes" | "followsLinks">): Promise<Finding[]> {
+  ...watched
+}: Pick<Watch, "folder" | "takes" | "followsLinks" | "isDefault">): Promise<Finding[]> {
+  const { folder } = watched;
   if (!(await isThere(folder)))
     return [fine(CHECK, `${folder} does not exist yet; it is watched as soon as the program makes it`)];
-  const finder = createFinder(folder, takes, followsLinks);
+  const finder = createFinder(watched, takes);
   const candidates = await finder.find();
+  // In a folder that nobody named, what lies there now was there before the run.
+  const watchedSince = watched.isDefault === true ? Date.now() : 0;
   const recogniser = createRecogniser({
     isNamed: takes !== null,
-    watchedSince: 0,
+    onlyOwn: watched.isDefault === true,
+    watchedSince,
     knows: () => false,
     isRestored: () => false,
   });
@@ -53,12 +56,12 @@ export async function checkWatch({
     if (writtenMs !== null && writtenMs >= (newest?.writtenMs ?? 0)) newest = { candidate, writtenMs };
   }
   if (newest !== null) found.push(...(await besideOf(folder, newest.candidate)));
-  const wish = { newestCheckpointMs: newest?.writtenMs ?? null, now: Date.now(), quietMs: 0 };
-  const final = await findFinal({ folder, finder }, wish).catch(() => null);
+  const wish = { newestCheckpointMs: newest?.writtenMs ?? null, now: Date.now(), quietMs: 0, watchedSince };
+  const final = await findFinal({ watch: watched, finder }, wish).catch(() => null);
   if (final !== null) found.push(fine(CHECK, finalWords(folder, final)));
   const more = candidates.length - Math.min(candidates.length, MOST_LINES);
   if (more > 0) found.push(fine(CHECK, `and ${formatCount(more)} more like these`));
-  const untaken = await findLeft({ folder, finder }, { final });
+  const untaken = await findLeft({ watch: watched, finder }, { final });
   if (untaken.files > 0)
     found.push(
       apartOf(untaken) === null
