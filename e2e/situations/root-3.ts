@@ -135,6 +135,13 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > of many keys one with a control character is deleted by a request of its own, the others together",
     },
     {
+      situation:
+        "A name with a line break, in any sentence, row or result of the worker and of the hub's command line.",
+      outcome:
+        "What is written is lines by its type, and a break inside of one is an escape; so it is in the subject and the detail of every error.",
+      test: "worker/command-line/terminal.test.ts > a name with a line break begins no line of its own, in whatever is written",
+    },
+    {
       situation: "A name in a watched folder has a line break, and what follows reads like a sentence of the worker.",
       outcome: "The break is escaped in what is said of files that were not taken, set aside or left, and in `doctor`.",
       test: "worker/agent/messages/capture-messages.test.ts > a name with a line break makes no line of its own in what is said of what was not taken",
