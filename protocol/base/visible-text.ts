@@ -11,7 +11,7 @@ export const visibleText = (text: string): string => text.replace(HIDDEN, escape
 export const visibleLines = (text: string): string =>
   text.replace(HIDDEN, (sign) => (sign === "\n" || sign === "\t" ? sign : escapeOf(sign)));
 
-/** What is written to a person: one line, or several. A line break in a line comes from a name, never from its writer. */
+/** Text for a person: one line, or several. A line break in a line comes from a name, never from its writer. */
 export type Said = string | readonly string[];
 
 /** Makes untrusted text safe to show in lines: a name with a line break in it begins no line of its own. */
