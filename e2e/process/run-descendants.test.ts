@@ -123,7 +123,8 @@ describe("SIGTERM", () => {
     ]),
   )(
     "leaves no doubt about what was saved last in %s, by a worker %s, in a layout that does not mark its end",
-    async (title, kind, entry, write) => {
+    async (...about) => {
+      const [title, kind, entry, write] = about;
       const name = `unmarked-${title.replaceAll(" ", "-")}-${kind.length}`;
       const program = ["sh", "-c", write(saving(name), `${logOf(name)}.tee`)];
       const worker = await stage.startNode({ name, run: name, flags: ["--grace", "60s"], program, entry });

@@ -53,6 +53,8 @@ function withoutParent(all: readonly ProcessEntry[]): ProcessEntry[] {
   return all.filter(({ parent }) => !here.has(parent));
 }
 
+const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
+
 /** `patienceMs`: time that a stop has. */
 export function descendantsOf(
   record: Pick<ProgramRecord, "id" | "process">,
@@ -68,7 +70,6 @@ export function descendantsOf(
       adopted,
     });
   };
-  const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
   /** Processes that got TERM, from the worker or from their shell, or that have a handler for the INT that they got. */
   const asked = new Set<string>();
   /** Processes that were sent TERM or INT by `tell`. */
