@@ -76,6 +76,12 @@ export const root = {
       test: "server/core/claims/claim-for-group.test.ts > is refused at the first claim where the bucket wants encryption, before a byte is written",
     },
     {
+      situation: "One of these nodes is enrolled for another bucket than the others.",
+      outcome:
+        "Its claim is refused before a byte is written: it names the bucket of the run, in which all pieces lie.",
+      test: "server/core/claims/claim-for-group.test.ts > is refused at the claim of a node that belongs to another bucket, with what to do",
+    },
+    {
       situation: "One of these nodes starts again, and trains a step for the second time that others have a piece of.",
       outcome:
         "Pieces of two trainings are never joined: all nodes go on from the same checkpoint, in an epoch of their own.",
