@@ -63,6 +63,11 @@ export const root = {
       test: "worker/capture/detection/readiness.test.ts > an index of an earlier save does not count beside the one whole file",
     },
     {
+      situation: "An index of shards names its files as `./shards/model-00001-of-00002.safetensors`.",
+      outcome: "The path is read as loaders read it: the checkpoint is whole when the file is there.",
+      test: "worker/capture/detection/readiness.test.ts > an index may name its files by paths of any writing, as loaders join them",
+    },
+    {
       situation:
         "FSDP or PyTorch DCP over nodes with disks of their own: each has its shards, and node 0 alone has .metadata.",
       outcome:

@@ -227,5 +227,11 @@ export const root = {
       outcome: "A comma inside of them belongs to the glob.",
       test: "worker/command-line/env-values.test.ts > a comma inside of braces belongs to the glob",
     },
+    {
+      situation: "The working directory of a command was removed (a deployment replaced it, a job was cleaned up).",
+      outcome:
+        "What needs it ends with one sentence that says so, exit code 3. Commands with whole paths work: `cp`, `ls`, `status`.",
+      test: "e2e/process/clear-sentences.test.ts > in a working directory that was removed says that",
+    },
   ],
 } satisfies Root;
