@@ -17,6 +17,7 @@ import {
 import { rawKeysWarning } from "./command-line/key-facts.ts";
 import { JOINING, READS_BUCKET, STANDALONE } from "./command-line/command-groups.ts";
 import type { CommandName } from "./command-line/commands.ts";
+import { lostFolderFault } from "./base/disk-fault.ts";
 import { fileTimes } from "./base/file-times.ts";
 import { freeCompilers } from "./host/keep-heap-small.ts";
 import { openInput } from "./command-line/read-input.ts";
@@ -329,7 +330,7 @@ async function main(): Promise<number> {
     if (args[0] === ERRAND_WORD) return await serveAsEngine();
     return await run(parseCommandLine(args));
   } catch (error) {
-    const fault = toFault(error);
+    const fault = lostFolderFault(error) ?? toFault(error);
     const data = fault.toData();
     if (isJson(args)) streams.out(`${visibleJson({ type: "fault", ...data, sentence: sentenceOf(data) })}\n`);
     else streams.talk(`tidemark: ${sentenceOf(data)}\n`);

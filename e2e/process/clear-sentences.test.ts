@@ -60,6 +60,17 @@ describe("the worker", () => {
     expectSentence(outcome, "HUB_PLAIN_HTTP");
   });
 
+  test("in a working directory that was removed says that", () => {
+    const gone = join(stage.dir, "gone");
+    const script = `mkdir '${gone}' && cd '${gone}' && rmdir '${gone}' && exec "$0" "$@"`;
+    const watch = ["--watch", join(stage.dir, "w"), "--run", "gone", "--to", `s3://${stage.store.bucket}/gone`];
+    const args = [testedWorker(), "run", ...watch, "--state", join(stage.dir, "gone-state"), "--", "true"];
+    const env = { ...process.env, ...keysInEnv(stage.store), NO_COLOR: "1", CI: "true" };
+    const { status, stderr } = spawnSync("sh", ["-c", script, process.execPath, ...args], { env, encoding: "utf8" });
+    expect(stderr).toContain("the working directory: It does not exist (it was removed under this command");
+    expect(status).toBe(FAULTS.NOT_FOUND.exit);
+  });
+
   test("with an unknown flag names the nearest one", async () => {
     const outcome = await agent(["--wach", "x"]);
     expect(outcome.code).toBe(2);

@@ -235,6 +235,16 @@ test("what of DST no file can have is named by sync --delete, which lets it stay
   expect((await does(["sync", `${at}/nothing`, join(here, "src")])).text).toContain("nothing to do, SRC holds no file");
 });
 
+test("filters that leave nothing of SRC are said by cp and sync, and it is not said that SRC is not there", async () => {
+  write("src/one.pt", "1");
+  write("src/two.pt", "2");
+  const filters = ["--include", "*.safetensors"];
+  const sent = await run(["cp", ...filters, join(here, "src"), `${at}/f`]);
+  expect([sent.code, sent.talk]).toEqual([3, expect.stringContaining("the filters leave nothing of what is below it")]);
+  const synced = await does(["sync", ...filters, join(here, "src"), `${at}/f`]);
+  expect(synced.text).toContain("nothing to do, the filters leave nothing of the 2 files (2 B) of SRC");
+});
+
 test("a link that leads nowhere, or in a circle, is named as that, and the others are sent", async () => {
   write("src/file", "x");
   symlinkSync("gone/weights.bin", join(here, "src/dangling"));

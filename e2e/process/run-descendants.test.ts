@@ -107,34 +107,41 @@ describe("SIGTERM", () => {
     expect(await newestSafe(name)).toBe(11);
   });
 
-  test.each([
-    ["a pipeline", (train: string, log: string) => `${train} | tee '${log}'`],
-    ["a list of commands", (train: string) => `${train}; true`],
-    ["a shell with a trap", (train: string) => `trap 'echo trapped' TERM; ${train}; exit 5`],
-    ["a script of a shell", (train: string, log: string) => scriptOf(log, `${train}; true`)],
-  ])(
-    "leaves no doubt about what was saved last in %s, by a layout that does not mark its end",
-    async (title, write) => {
-      const name = `unmarked-${title.replaceAll(" ", "-")}`;
+  /** The single file has no native modules: it adopts nothing, and learns from /proc how the training ended. */
+  const ENTRIES = [
+    ["with native modules", WORKER_SOURCES],
+    ["of the single file", join(ROOT, "dist/tidemark.mjs")],
+  ] as const;
+
+  test.each(
+    ENTRIES.flatMap(([kind, entry]) => [
+      ["a pipeline", kind, entry, (train: string, log: string) => `${train} | tee '${log}'`] as const,
+      ["a list of commands", kind, entry, (train: string) => `${train}; true`] as const,
+      ["a shell with a trap", kind, entry, (train: string) => `trap 'echo trapped' TERM; ${train}; exit 5`] as const,
+      ["a shell in a shell", kind, entry, (train: string) => `(${train}; true); true`] as const,
+      ["a script of a shell", kind, entry, (train: string, log: string) => scriptOf(log, `${train}; true`)] as const,
+    ]),
+  )(
+    "leaves no doubt about what was saved last in %s, by a worker %s, in a layout that does not mark its end",
+    async (...about) => {
+      const [title, kind, entry, write] = about;
+      const name = `unmarked-${title.replaceAll(" ", "-")}-${kind.length}`;
       const program = ["sh", "-c", write(saving(name), `${logOf(name)}.tee`)];
-      const about = { name, run: name, flags: ["--grace", "60s"], program };
-      // The single file has no native modules, and learns no exit status of what a dead shell started.
-      const worker = await stage.startNode({ ...about, entry: WORKER_SOURCES });
+      const worker = await stage.startNode({ name, run: name, flags: ["--grace", "60s"], program, entry });
       await waitUntil("it trains", () => pidsIn(name).length === 1);
       await worker.stop("SIGTERM");
+      expect(said(worker)).not.toContain("It is doubtful");
       expect(await newestSafe(name)).toBe(99);
+      expect(pidsIn(name).some(isAlive)).toBe(false);
     },
   );
 
-  test.each([
-    ["with native modules", { entry: WORKER_SOURCES }],
-    ["of the single file, which does not learn how it ended", { entry: join(ROOT, "dist/tidemark.mjs") }],
-  ])(
+  test.each(ENTRIES)(
     "leaves what was saved last in doubt where the training below a shell failed, by a worker %s",
     async (title, entry) => {
       const name = `unmarked-failed-${title.length}`;
       const program = ["sh", "-c", `${saving(name, 1)}; true`];
-      const worker = await stage.startNode({ name, run: name, flags: ["--grace", "60s"], program, ...entry });
+      const worker = await stage.startNode({ name, run: name, flags: ["--grace", "60s"], program, entry });
       await waitUntil("it trains", () => pidsIn(name).length === 1);
       await worker.stop("SIGTERM");
       expect(said(worker)).toContain("It is doubtful");

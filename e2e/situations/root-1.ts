@@ -63,6 +63,11 @@ export const root = {
       test: "worker/capture/detection/readiness.test.ts > an index of an earlier save does not count beside the one whole file",
     },
     {
+      situation: "An index of shards names its files as `./shards/model-00001-of-00002.safetensors`.",
+      outcome: "The path is read as loaders read it: the checkpoint is whole when the file is there.",
+      test: "worker/capture/detection/readiness.test.ts > an index may name its files by paths of any writing, as loaders join them",
+    },
+    {
       situation:
         "FSDP or PyTorch DCP over nodes with disks of their own: each has its shards, and node 0 alone has .metadata.",
       outcome:
@@ -74,6 +79,12 @@ export const root = {
       outcome:
         "The claim is refused with the bucket's name before a byte is written; so are further homes and encryption while the nodes write.",
       test: "server/core/claims/claim-for-group.test.ts > is refused at the first claim where the bucket wants encryption, before a byte is written",
+    },
+    {
+      situation: "One of these nodes is enrolled for another bucket than the others.",
+      outcome:
+        "Its claim is refused before a byte is written: it names the bucket of the run, in which all pieces lie.",
+      test: "server/core/claims/claim-for-group.test.ts > is refused at the claim of a node that belongs to another bucket, with what to do",
     },
     {
       situation: "One of these nodes starts again, and trains a step for the second time that others have a piece of.",

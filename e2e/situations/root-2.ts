@@ -74,8 +74,35 @@ export const root = {
     {
       situation: "A watched folder has thousands of folders of other data below it.",
       outcome:
-        "The first one that was not looked into is named, and that the folder of the checkpoints should be watched itself.",
-      test: "worker/capture/detection/untaken.test.ts > a folder that is too large to look through is named with the first one that was left out",
+        "Those that held checkpoints and the newest are looked into each time, the others in turn. The first of them is named with their number, and that the folder of the checkpoints should be watched itself.",
+      test: "worker/capture/detection/untaken.test.ts > of more folders than are looked through the newest are, and the others are counted with the first of them",
+    },
+    {
+      situation:
+        "One of thousands of jobs (a multirun of Hydra) began long ago, so that its folder is older than most, and saves now.",
+      outcome: "It is found within a few looks, and from then on looked into each time.",
+      test: "worker/capture/detection/walk-order.test.ts > every folder is entered in its turn, and one that held a checkpoint is entered from then on",
+    },
+    {
+      situation: "Thousands of folders lie in a watched folder when the worker starts, or when the program has ended.",
+      outcome: "The first look and the last one enter 20,000 of them, the newest first.",
+      test: "worker/capture/detection/walk-order.test.ts > the first walk, as at the end of a program, enters many more folders than those that follow",
+    },
+    {
+      situation: "Something was set aside in one of thousands of folders.",
+      outcome: "`status` lists it.",
+      test: "worker/restore/placement/set-aside.test.ts > what is set aside among thousands of folders is listed",
+    },
+    {
+      situation: "A program saves into a hidden file (`.ckpt_10.pt`).",
+      outcome:
+        "It counts as not finished until it is renamed. When it stays so for a minute, or the program has ended, it is named with the way out, on the node and at the hub.",
+      test: "worker/capture/detection/untaken.test.ts > a hidden file with the name of a checkpoint is told, once it is not about to be renamed",
+    },
+    {
+      situation: "Files below 1 KiB in no checkpoint format lie where the program writes (`run_id`, `args.pkl`).",
+      outcome: "They are counted in one clause with the first name; one with the name of a checkpoint is named itself.",
+      test: "worker/capture/detection/untaken.test.ts > small files are counted in one clause, and told by name where that is of a checkpoint",
     },
     {
       situation: "A folder in the watched one may not be read by the worker's user (the program runs as another).",

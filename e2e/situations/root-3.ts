@@ -22,6 +22,17 @@ export const root = {
       test: "e2e/process/odd-names.test.ts > of 900 bytes, with a backslash, a colon, aux.c, a dot or a space at the end, or another case are ordinary",
     },
     {
+      situation: "A folder `...` or `..a`, a name that looks like a flag (`-rf`), a URL escape (`a%2Fb`) or a glob",
+      outcome: "They are ordinary names and go both ways.",
+      test: "e2e/process/odd-names.test.ts > of 900 bytes, with a backslash, a colon, aux.c, a dot or a space at the end, or another case are ordinary",
+    },
+    {
+      situation: "A checkpoint whose own name fills the limit of the disk (255 bytes)",
+      outcome:
+        "It is restored over another one and set aside: names that are made from it are cut and told apart by a hash.",
+      test: "worker/restore/placement/set-aside.test.ts > a checkpoint whose name fills the limit of the disk is put in place over another, and is set aside",
+    },
+    {
       situation: "Names that differ in case alone, on a disk that takes them for one (exFAT, NTFS, a share of a Mac)",
       outcome: "The disk is tried first. A copy and a restore name the later ones, and the others go on.",
       test: "worker/restore/restore.test.ts > names that differ in case alone, or that the disk refuses, are found where the disk says so, and it is asked for no others",
@@ -133,6 +144,13 @@ export const root = {
       situation: "`rm --recursive` and `sync --delete` where one key of many has a control character",
       outcome: "That one is deleted by a request of its own, the others a thousand at a time.",
       test: "e2e/process/odd-names.test.ts > of many keys one with a control character is deleted by a request of its own, the others together",
+    },
+    {
+      situation:
+        "A name with a line break, in any sentence, row or result of the worker and of the hub's command line.",
+      outcome:
+        "What is written is lines by its type, and a break inside of one is an escape; so it is in the subject and the detail of every error.",
+      test: "worker/command-line/terminal.test.ts > a name with a line break begins no line of its own, in whatever is written",
     },
     {
       situation: "A name in a watched folder has a line break, and what follows reads like a sentence of the worker.",

@@ -111,5 +111,10 @@ export const root = {
         "It is named as that link; all others are sent. Exit code 8. `--delete` keeps what DST has in its place.",
       test: "e2e/process/nothing-in-silence.test.ts > a link that leads nowhere, or in a circle, is named as that, and the others are sent",
     },
+    {
+      situation: "A glob of --include or --exclude that fits nothing of SRC as it was meant (a typing error)",
+      outcome: "`cp` and `sync` say that the filters leave nothing of SRC; `cp` ends with 3.",
+      test: "e2e/process/nothing-in-silence.test.ts > filters that leave nothing of SRC are said by cp and sync, and it is not said that SRC is not there",
+    },
   ],
 } satisfies Root;

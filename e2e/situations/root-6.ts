@@ -25,8 +25,9 @@ export const root = {
     {
       situation:
         "The same where the layout does not mark its end (accelerate's save_state), and only the shell dies of the signal.",
-      outcome: "What was saved last is safe without a doubt: the training had a handler, and ended by itself.",
-      test: `${DESCENDANTS} > leaves no doubt about what was saved last in %s, by a layout that does not mark its end`,
+      outcome:
+        "What was saved last is safe without a doubt: the training had a handler, and ended by itself. A worker without a native module (`tidemark.mjs`) stops the shell until it has read that end in /proc.",
+      test: `${DESCENDANTS} > leaves no doubt about what was saved last in %s, by a worker %s, in a layout that does not mark its end`,
     },
     {
       situation: "Ctrl-C at a terminal while a shell runs such a training, which saves once more.",
@@ -36,7 +37,7 @@ export const root = {
     },
     {
       situation:
-        "The same where the training below the shell fails while it saves, or where the worker has no native module (`tidemark.mjs`) and does not learn how it ended.",
+        "The same where the training below the shell fails while it saves, by a worker with native modules and by one without (`tidemark.mjs`).",
       outcome: "What was saved last is kept as doubtful.",
       test: `${DESCENDANTS} > leaves what was saved last in doubt where the training below a shell failed, by a worker %s`,
     },
@@ -225,6 +226,12 @@ export const root = {
       situation: "Braces in TIDEMARK_INCLUDE.",
       outcome: "A comma inside of them belongs to the glob.",
       test: "worker/command-line/env-values.test.ts > a comma inside of braces belongs to the glob",
+    },
+    {
+      situation: "The working directory of a command was removed (a deployment replaced it, a job was cleaned up).",
+      outcome:
+        "What needs it ends with one sentence that says so, exit code 3. Commands with whole paths work: `cp`, `ls`, `status`.",
+      test: "e2e/process/clear-sentences.test.ts > in a working directory that was removed says that",
     },
   ],
 } satisfies Root;

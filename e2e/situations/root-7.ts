@@ -116,5 +116,26 @@ export const root = {
       outcome: "It is read as rclone.conf is.",
       test: "storage/import/read-import.test.ts > in what rclone config dump prints are read as those of its file",
     },
+    {
+      situation: "A Secret as `kubectl get secret -o json` prints it, or a list of them",
+      outcome: "Its values are read as from YAML.",
+      test: "storage/import/read-import.test.ts > in Secrets as kubectl prints them in JSON are read, one or a list of them",
+    },
+    {
+      situation: 'Terraform\'s `backend "s3"` or `provider "aws"` with a key in it',
+      outcome: "Key, bucket, region and the endpoint for S3 are read.",
+      test: "storage/import/read-import.test.ts > of Terraform's backend or provider are read, with the endpoint for S3",
+    },
+    {
+      situation:
+        "The YAML of restic's wrappers, with `repository: s3:https://…` beside keys that are named as those of AWS",
+      outcome: "The keys belong to that host, so that they are not sent to AWS.",
+      test: "storage/import/read-import.test.ts > of restic's wrappers, which keep the repository in YAML, belong to its host, not to AWS",
+    },
+    {
+      situation: "The JSON file of a service account of Google Cloud, or of a login of gcloud",
+      outcome: "It is named as that, with where an HMAC key is made.",
+      test: "storage/import/read-import.test.ts > of a service account of Google Cloud are named for what they are",
+    },
   ],
 } satisfies Root;

@@ -45,5 +45,20 @@ export const root = {
       outcome: "It is named as that. Exit code 6.",
       test: "storage/inspect/hostile.test.ts > %s that is a page, a pointer of Git LFS, or empty is named as that",
     },
+    {
+      situation: "A file of weights that was packed by gzip, xz, bzip2, zstd or lz4 and kept its name (`model.pt`)",
+      outcome: "It is named as that.",
+      test: "storage/inspect/hostile.test.ts > in %s is named as that, whatever file of a model it should be",
+    },
+    {
+      situation: "A `.pth.tar` of PyTorch before 0.1.10, which is a tar file",
+      outcome: "It is named as that, under each name that PyTorch's files have.",
+      test: "storage/inspect/hostile.test.ts > of a tar file is named by every name that PyTorch's files have",
+    },
+    {
+      situation: "An `.npz` or a PyTorch archive that has an entry twice",
+      outcome: "A note names the entry: loaders take the last one.",
+      test: "storage/inspect/hostile.test.ts > an archive that has a name twice is told by that name: loaders take the last, whatever is shown of both",
+    },
   ],
 } satisfies Root;

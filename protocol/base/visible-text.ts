@@ -11,6 +11,12 @@ export const visibleText = (text: string): string => text.replace(HIDDEN, escape
 export const visibleLines = (text: string): string =>
   text.replace(HIDDEN, (sign) => (sign === "\n" || sign === "\t" ? sign : escapeOf(sign)));
 
+/** Text for a person: one line, or several. A line break in a line comes from a name, never from its writer. */
+export type Said = string | readonly string[];
+
+/** Makes untrusted text safe to show in lines: a name with a line break in it begins no line of its own. */
+export const saidLines = (said: Said): string => (typeof said === "string" ? [said] : said).map(visibleText).join("\n");
+
 /** Makes text visible and cuts it to at most `most` characters. */
 export function visibleStart(text: string, most: number): string {
   const shown = visibleText(text.slice(0, most));

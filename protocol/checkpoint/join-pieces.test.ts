@@ -102,7 +102,12 @@ test("a node that has written a later step, and nothing of this one, is not wait
 test("a piece that may not be whole itself, is encrypted, or lies in another bucket keeps them apart", () => {
   expect(why([zero, { ...one, doubt: "a name is not UTF-8" }])).toBe("of the piece of node 1: a name is not UTF-8");
   const elsewhere = { ...one, homes: [{ profileId: "profile-2", bucket: "c", prefix: "" }] };
-  expect(why([zero, elsewhere])).toBe("its pieces lie in several buckets");
+  const oneByOne = "which one manifest cannot name: restore them one by one";
+  expect(why([zero, elsewhere])).toBe(`all 2 pieces are there, in several buckets, ${oneByOne}`);
+  const transform = { kind: "sealed" } as PieceManifest["transform"];
+  expect(why([zero, { ...one, transform }])).toBe(
+    `all 2 pieces are there, each encrypted with a key of its own, ${oneByOne}`,
+  );
 });
 
 test("the whole names the objects of all pieces, and has no doubt", () => {

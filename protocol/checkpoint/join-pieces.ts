@@ -57,13 +57,18 @@ function whyDoubtful(pieces: readonly PieceManifest[]): string | null {
   return found === undefined ? null : `of the piece of node ${found.piece.rank}: ${found.doubt ?? ""}`;
 }
 
-/** Returns why pieces cannot share one manifest: encryption with different keys, or different buckets. */
+/**
+ * Returns why pieces cannot share one manifest. It names one key, whose wrapping is bound to the id and the step of one
+ * checkpoint, and each of its objects lies in each of its homes; to join such pieces, their bytes would have to be written anew.
+ */
 function whyUnlike([first, ...others]: readonly PieceManifest[]): string | null {
   if (first === undefined) return null;
   if ([first, ...others].some(({ transform }) => transform.kind === "sealed"))
-    return "its pieces are encrypted each with a key of its own, and cannot be joined";
+    return `all ${others.length + 1} pieces are there, each encrypted with a key of its own, which one manifest cannot name: restore them one by one`;
   const homes = JSON.stringify(first.homes);
-  return others.some((other) => JSON.stringify(other.homes) !== homes) ? "its pieces lie in several buckets" : null;
+  return others.some((other) => JSON.stringify(other.homes) !== homes)
+    ? `all ${others.length + 1} pieces are there, in several buckets, which one manifest cannot name: restore them one by one`
+    : null;
 }
 
 /** Finds data of PyTorch DCP without its metadata. */

@@ -35,6 +35,6 @@ test("a sentence that names a stranger's text has nothing in it that a terminal 
   const hostile = { subject: "a\u001b[2J\u202etxt.exe\n", detail: "the store said \u001b]0;owned\u0007\nand more" };
   const said = sentenceOf({ code: "NO_SUCH_KEY", ...hostile });
   expect(said).toContain("a\\u001b[2J\\u202etxt.exe\\u000a: ");
-  expect(said).toContain("the store said \\u001b]0;owned\\u0007\nand more");
+  expect(said).toContain("the store said \\u001b]0;owned\\u0007\\u000aand more");
   expect(new Fault("NO_SUCH_KEY", hostile).message).toBe(said);
 });

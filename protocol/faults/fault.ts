@@ -1,6 +1,6 @@
 import type { Retry } from "./fault-row.ts";
 import { FAULTS, type FaultCode } from "./fault-table.ts";
-import { visibleLines, visibleText } from "../base/visible-text.ts";
+import { visibleText } from "../base/visible-text.ts";
 
 /**
  * Every error that crosses a boundary between processes or modules is a Fault: a value with a code from fault-table.ts. The
@@ -71,7 +71,7 @@ export class Fault extends Error {
 export function sentenceOf(data: FaultData): string {
   const { says, next } = FAULTS[data.code];
   const subject = data.subject === undefined ? "" : `${visibleText(data.subject)}: `;
-  const detail = data.detail === undefined ? "" : ` (${visibleLines(data.detail)})`;
+  const detail = data.detail === undefined ? "" : ` (${visibleText(data.detail)})`;
   return `${subject}${says.replace(/\.$/, "")}${detail}. ${next}`;
 }
 

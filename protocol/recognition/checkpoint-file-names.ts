@@ -60,6 +60,13 @@ export function readFileName(name: string): FileName | null {
   return { step: null, from: null, isSaverName: isLabel || /checkpoint|ckpt/i.test(stem) };
 }
 
+/** Returns the path that an index of shards means: loaders join it to the folder, so `./a//b` is `a/b`. */
+export const shardPath = (named: string): string =>
+  named
+    .split("/")
+    .filter((segment) => segment !== "" && segment !== ".")
+    .join("/");
+
 /** Returns whether a single file of this name may be a whole checkpoint. */
 export const isModelName = (name: string): boolean => MODEL_ENDING.test(name);
 

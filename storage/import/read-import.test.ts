@@ -293,6 +293,46 @@ describe("other tools", () => {
     expect(JSON.stringify(readImport(text).made.map(({ draft }) => draft))).not.toContain("123456");
   });
 
+  it("of restic's wrappers, which keep the repository in YAML, belong to its host, not to AWS", () => {
+    const text = `repository: "s3:https://s3.example.com/backups/db"\nenv:\n  AWS_ACCESS_KEY_ID: AKIA1\n  AWS_SECRET_ACCESS_KEY: s3cr3t\n`;
+    const [made] = readImport(text).made;
+    expect(made?.draft.profile).toMatchObject({ endpoint: "https://s3.example.com", bucket: "backups" });
+  });
+
+  it("in Secrets as kubectl prints them in JSON are read, one or a list of them", () => {
+    const encoded = (text: string) => Buffer.from(text).toString("base64");
+    const secret = {
+      kind: "Secret",
+      data: { AWS_ACCESS_KEY_ID: encoded("AKIA1"), AWS_ENDPOINT_URL_S3: encoded("https://s3.example.com\n") },
+      stringData: { AWS_SECRET_ACCESS_KEY: "s3cr3t" },
+    };
+    for (const read of [secret, { kind: "List", items: [{ kind: "ConfigMap" }, secret] }]) {
+      const [made] = readImport(JSON.stringify(read, null, 2)).made;
+      expect(made?.credential).toMatchObject({ accessKeyId: "AKIA1", secretAccessKey: "s3cr3t" });
+      expect(made?.draft.profile.endpoint).toBe("https://s3.example.com");
+    }
+  });
+
+  it("of Terraform's backend or provider are read, with the endpoint for S3", () => {
+    const block = (name: string, endpoint: string) =>
+      `${name} {\n  bucket     = "state" # of the team\n  region = "eu-north-1"\n  access_key = "AKIA1"\n  secret_key = "a\\"b"\n  ${endpoint}\n}`;
+    const minio = 'endpoints = { dynamodb = "https://d.example.com", s3 = "https://minio.example.com" }';
+    const texts = [block('terraform {\n  backend "s3"', minio), block('provider "aws"', minio.replace(" =", ""))];
+    for (const text of texts) {
+      const [made] = readImport(text).made;
+      expect(made?.credential).toMatchObject({ accessKeyId: "AKIA1", secretAccessKey: 'a"b' });
+      expect(made?.draft.profile).toMatchObject({ endpoint: "https://minio.example.com", bucket: "state" });
+    }
+  });
+
+  it("of a service account of Google Cloud are named for what they are", () => {
+    const file = { type: "service_account", private_key: "-----BEGIN PRIVATE KEY-----", client_email: "a@b" };
+    expect(readImport(JSON.stringify(file))).toMatchObject({
+      kind: "nothing",
+      ignored: [expect.stringMatching(/service account of Google Cloud .* HMAC key/)],
+    });
+  });
+
   it("of RESTIC_REPOSITORY the host and bucket belong to the keys beside it", () => {
     const placeOf = (repository: string) => {
       const { endpoint, bucket, prefix } = one(`${AWS}export RESTIC_REPOSITORY=${repository}\n`);
@@ -451,7 +491,21 @@ describe("a hostile text", () => {
   });
 
   it("that is as long as can be takes no time to speak of", () => {
-    for (const piece of ["[", "a=", "'", " ", "\\\n", "rclone --", "A_=", "x: ", "$env:", '"']) {
+    for (const piece of [
+      "[",
+      "a=",
+      "'",
+      " ",
+      "\\\n",
+      "rclone --",
+      "A_=",
+      "x: ",
+      "$env:",
+      '"',
+      "\n",
+      "repository: s3:",
+      'backend "s3" {\n',
+    ]) {
       const text = piece.repeat(Math.floor(MOST_IMPORT_CHARACTERS / piece.length));
       expect(readImport(text).made.length).toBeLessThanOrEqual(32);
     }

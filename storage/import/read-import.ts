@@ -3,13 +3,14 @@ import type { Provider } from "#protocol/base/provider.ts";
 import { readAws, readDump, readRclone, type RcloneRemote } from "./from-sections.ts";
 import { isS3cmd, readKeyFile, readS3cmd } from "./from-key-files.ts";
 import { isBoto, isDvc, joinDvc, nameOfDvc, readBoto, readDvc } from "./from-other-tools.ts";
+import { nameJson, readSecretJson, readTerraform } from "./from-definitions.ts";
 import { flagsOf, readVariables, sectionsOf } from "./from-variables.ts";
 import { readPage } from "./from-pages.ts";
 import { lintRclone } from "./lint-rclone.ts";
 import { makeDraft, type MadeDraft } from "./make-draft.ts";
 import { emptyStore, type ReadStore } from "./read-store.ts";
 import { readCommand, remoteOf, type RcloneCommand } from "./read-command.ts";
-import { takeApart, type Section } from "./read-text.ts";
+import { decodedValue, takeApart, type Section } from "./read-text.ts";
 import type { ImportView } from "#protocol/wire/profile-views.ts";
 
 /**
@@ -105,8 +106,19 @@ export function readImport(text: string): ReadImport {
   if (keyFiles !== null) {
     return { kind: "key file", made: keyFiles.slice(0, MOST_DRAFTS).map(makeDraft), findings: [], ignored: [] };
   }
+  const foreign = nameJson(text);
+  if (foreign !== null) return nothing(foreign);
+  const defined = [
+    ...(readSecretJson(text, decodedValue) ?? []).flatMap(readVariables),
+    ...[readTerraform(text)].filter((one) => one !== null),
+  ];
+  if (defined.length > 0)
+    return { kind: "key file", made: defined.slice(0, MOST_DRAFTS).map(makeDraft), findings: [], ignored: [] };
   const dump = readDump(text);
   const { sections, variables, commands: lines, ignored } = dump === null ? takeApart(text) : dumped(dump);
+  // Wrappers of restic keep it in YAML, and its keys under the names of AWS beside it.
+  const repository = /^[ \t]*(?:- )?repository:[ \t]*["']?(s3:[^\s"']{1,1024})["']?[ \t]*\r?$/m.exec(text)?.[1];
+  if (repository !== undefined && !variables.has("RESTIC_REPOSITORY")) variables.set("RESTIC_REPOSITORY", repository);
   const isBare = sections.length === 0 && variables.size === 0 && lines.length === 0;
   const page = isBare ? readPage(text) : null;
   if (page !== null) return { kind: "key file", made: [makeDraft(page)], findings: [], ignored: [] };

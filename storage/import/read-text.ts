@@ -58,7 +58,7 @@ function bareValue(text: string): string | null {
 const isReference = (value: string): boolean => /^\$\{?[A-Za-z_(]|^%[A-Za-z_]+%$|^\{\{/.test(value);
 
 /** Decodes a base64 value; null when it is not base64 or not text. */
-function decodedValue(text: string): string | null {
+export function decodedValue(text: string): string | null {
   if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(text)) return null;
   const value = atob(text).trimEnd();
   return /^[\x20-\x7e]*$/.test(value) ? value : null;

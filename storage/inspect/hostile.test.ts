@@ -84,6 +84,29 @@ describe("a header", () => {
     },
   );
 
+  it.each([
+    ["gzip", "1f8b08000000000000034b4c4a0600c241243503000000"],
+    ["xz", "fd377a585a000004e6d6b446000000"],
+    ["bzip2", "425a683931415926535911223344"],
+    ["zstd", "28b52ffd0400190000616263"],
+    ["lz4", "04224d186440a70300008061"],
+  ])("in %s is named as that, whatever file of a model it should be", async (compression, hex) => {
+    for (const name of ["model.pt", "ckpt_10.pth.tar", "pytorch_model.bin", "model.h5"]) {
+      const { warnings, fault } = await inspect(name, Buffer.from(hex, "hex"));
+      expect(JSON.stringify([warnings, fault])).toContain(`compressed with ${compression}`);
+    }
+    expect((await inspect("logs.xz", Buffer.from(hex, "hex"))).warnings).toEqual([]);
+  });
+
+  it("of a tar file is named by every name that PyTorch's files have", async () => {
+    const tar = Buffer.alloc(10_240);
+    tar.write("sys_info");
+    tar.write("ustar", 257);
+    expect((await inspect("old.pth.tar", tar)).format).toBe("torch-tar");
+    expect((await inspect("old.pt", tar)).format).toBe("torch-tar");
+    expect((await inspect("data.tar", tar)).format).toBe("binary");
+  });
+
   it("is not expected of text under other names", async () => {
     expect(await inspect("page.html", Buffer.from("<!DOCTYPE html><html></html>"))).toMatchObject({ fault: null });
     expect(await inspect("done", Buffer.from(""))).toMatchObject({ format: "empty", fault: null });
@@ -225,4 +248,18 @@ it("where the old form of PyTorch has its tensors is where their bytes are", asy
     3n,
     4n,
   ]);
+});
+
+it("an archive that has a name twice is told by that name: loaders take the last, whatever is shown of both", async () => {
+  const npy = readArchive("inspect-formats").get("numpy/plain.npy") ?? Buffer.alloc(0);
+  const once = zipOf("w.npy", npy);
+  const [end, directory] = [Buffer.from(once.subarray(-22)), once.subarray(-22 - 46 - "w.npy".length, -22)];
+  end.writeUInt16LE(2, 8);
+  end.writeUInt16LE(2, 10);
+  end.writeUInt32LE(directory.length * 2, 12);
+  const twice = Buffer.concat([once.subarray(0, -22), directory, end]);
+  expect((await inspect("a.npz", twice)).warnings).toEqual([
+    "w.npy: it has this name more than once; loaders take the last one",
+  ]);
+  expect((await inspect("a.npz", once)).warnings).toEqual([]);
 });

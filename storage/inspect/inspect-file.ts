@@ -12,7 +12,7 @@ import { readSafetensors } from "./read-safetensors.ts";
 import { findDataPickle, LEGACY_MAGIC, readTorchLegacy, readTorchZip } from "./read-torch.ts";
 import { readZipDirectory } from "./read-zip.ts";
 import { roleOf } from "./role-of.ts";
-import { LENGTH_BYTES, otherThan } from "./safetensors-header.ts";
+import { compressionOf, LENGTH_BYTES, otherThan } from "./safetensors-header.ts";
 import {
   type BoundedBeside,
   type BoundedSource,
@@ -78,7 +78,7 @@ const startsWith = (bytes: Uint8Array, magic: Uint8Array | string): boolean => {
 
 const TAR_MAGIC_AT = 257;
 /** Names of files that a training library loads; none of these is ever empty, or text. */
-const LOADED = /\.(?:safetensors|gguf|npy|npz|pt|pth|ckpt|bin|h5|keras)$/i;
+const LOADED = /\.(?:safetensors|gguf|npy|npz|pt|pth|ckpt|bin|h5|keras|(?:pt|pth)\.tar)$/i;
 
 async function readAny(
   source: BoundedSource,
@@ -127,8 +127,11 @@ async function readAny(
         found,
         "it is a bare pickle: a program, which is never executed, so nothing is said of what is in it",
       );
-    default:
+    default: {
+      const compression = LOADED.test(path) ? compressionOf(start) : null;
+      if (compression !== null) warn(found, `it is compressed with ${compression}: unpack it before it is loaded`);
       return undefined;
+    }
   }
 }
 
@@ -142,7 +145,7 @@ function formatOf(start: Uint8Array, path: string): FileFormat {
   if (startsWith(start, "PK\x03\x04") || startsWith(start, "PK\x05\x06")) return "zip";
   if (startsWith(start, LEGACY_MAGIC)) return "torch-legacy";
   if (startsWith(start.subarray(TAR_MAGIC_AT), "ustar"))
-    return /\.(pt|pth|ckpt|bin)$/.test(name) ? "torch-tar" : "binary";
+    return /\.(pt|pth|ckpt|bin)(\.tar)?$/.test(name) ? "torch-tar" : "binary";
   if (start[0] === 0x80 && (start[1] ?? 0) >= 2 && (start[1] ?? 0) <= 5)
     return name === ".metadata" ? "torch-dcp" : "pickle";
   if (name.endsWith(".safetensors") || looksLikeSafetensors(start)) return "safetensors";
@@ -182,8 +185,15 @@ function previewText(source: BoundedSource, about: { start: Uint8Array; found: F
   }
 }
 
+function findRepeated(names: readonly string[]): string | null {
+  const seen = new Set<string>();
+  return names.find((name) => seen.size === seen.add(name).size) ?? null;
+}
+
 async function readZip(source: BoundedSource, found: Found): Promise<void> {
   const entries = await readZipDirectory(source);
+  const twice = findRepeated(entries.map(({ name }) => name));
+  if (twice !== null) warn(found, "it has this name more than once; loaders take the last one", twice);
   if (findDataPickle(entries) !== undefined) {
     found.format = "torch-zip";
     return readTorchZip(source, { entries, found });

@@ -38,12 +38,25 @@ const OTHERS: readonly (readonly [RegExp, string])[] = [
   [/^\s*\{"/, "JSON"],
 ];
 const OPENING_BRACE = 0x7b;
-const [GZIP, ZSTD] = [0x8b1f, 0xb528];
+/** First bytes of compressed files, as text of one byte a character. */
+const COMPRESSED: readonly (readonly [string, string])[] = [
+  ["\u001f\u008b", "gzip"],
+  ["\u0028\u00b5\u002f\u00fd", "zstd"],
+  ["\u00fd7zXZ\u0000", "xz"],
+  ["BZh", "bzip2"],
+  ["\u0004\u0022M\u0018", "lz4"],
+];
+/** Returns the compression of a file, by its first bytes; null: none that is known. */
+export function compressionOf(start: Uint8Array): string | null {
+  const text = String.fromCharCode(...start.subarray(0, LENGTH_BYTES));
+  return COMPRESSED.find(([magic]) => text.startsWith(magic))?.[1] ?? null;
+}
+
 /** Returns what a file is instead of a checkpoint, by its first bytes; null where they say nothing. */
 export function otherThan(start: Uint8Array): string | null {
   if (start.length < LENGTH_BYTES) return null;
-  const magic = new DataView(start.buffer, start.byteOffset, LENGTH_BYTES).getUint16(0, true);
-  if (magic === GZIP || magic === ZSTD) return `compressed with ${magic === GZIP ? "gzip" : "zstd"}`;
+  const compression = compressionOf(start);
+  if (compression !== null) return `compressed with ${compression}`;
   const text = String.fromCharCode(...start.subarray(0, LENGTH_BYTES));
   return OTHERS.find(([pattern]) => pattern.test(text))?.[1] ?? null;
 }

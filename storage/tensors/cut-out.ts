@@ -1,6 +1,7 @@
 import { isRecord } from "../inspect/parse-json.ts";
 import { checkSpans, LENGTH_BYTES, readHeader, tensorOf } from "../inspect/safetensors-header.ts";
 import { type BoundedSource, malformed, tooMuch } from "../inspect/source.ts";
+import { shardPath } from "#protocol/recognition/checkpoint-file-names.ts";
 import { INSPECT_LIMITS } from "#protocol/checkpoint/inspect-limits.ts";
 
 /**
@@ -179,7 +180,7 @@ export function readShardIndex(parsed: unknown): ShardIndex {
     map: Object.entries(map).map(([name, file]) => {
       if (typeof file !== "string" || file.length > MOST_NAME)
         throw malformed("it does not say of every tensor in which file it lies");
-      return [name, file];
+      return [name, shardPath(file)];
     }),
   };
 }

@@ -11,17 +11,17 @@ const rate = (value: number | null | undefined): string => (value == null ? "-" 
 const share = (value: number | null): string => (value === null ? "-" : `${(value * 100).toFixed(1)} %`);
 
 /** Returns the line that is printed when a case ends. */
-export function caseLine(end: BenchCaseEnd, at: { index: number; of: number }): string {
+export function caseLines(end: BenchCaseEnd, at: { index: number; of: number }): string[] {
   const memory = end.peakBytes === null ? "" : `, ${formatBytes(end.peakBytes)} of memory`;
   const count = `${String(at.index + 1).padStart(String(at.of).length)}/${at.of}`;
   const what = `${count}  ${ENGINES[end.engine].title}, ${end.direction}`;
-  if (end.fault !== null) return `${what}: failed. ${sentenceOf(end.fault)}${lastWords(end.log)}`;
-  return `${what}: ${rate(end.bytesPerSecond)} in ${(end.tookMs / 1000).toFixed(1)} s${memory}`;
+  if (end.fault !== null) return [`${what}: failed. ${sentenceOf(end.fault)}`, ...lastWords(end.log)];
+  return [`${what}: ${rate(end.bytesPerSecond)} in ${(end.tookMs / 1000).toFixed(1)} s${memory}`];
 }
 
-function lastWords(log: string): string {
+function lastWords(log: string): string[] {
   const line = log.split("\n").findLast((one) => one.trim() !== "");
-  return line === undefined ? "" : `\n       ${line.trim().slice(0, 300)}`;
+  return line === undefined ? [] : [`       ${line.trim().slice(0, 300)}`];
 }
 
 /** Returns the tables, and how they were measured. */
@@ -35,7 +35,7 @@ export function benchTables(
     partBytes: number;
     connections: number;
   },
-): string {
+): string[] {
   const { rounds, sizeBytes, partBytes, connections, seed } = about;
   const maxima = WAYS.flatMap((way) => {
     const row = summary.maxima[way];
@@ -60,7 +60,7 @@ export function benchTables(
     "A rate is the payload by the time it took: of a command from its start, of a library (Tidemark, AWS SDK, boto3, CRT)",
     "from when it was loaded, until the process had ended. What failed has none. The maximum is the best engine of each",
     "round. Every download was compared by SHA-256, every upload by its length. Nothing was tried again by us.",
-  ].join("\n");
+  ];
 }
 
 const spreadCells = ({ mean, p10, p50, p90 }: Spread): string[] => [mean, p10, p50, p90].map(rate);

@@ -5,7 +5,7 @@ import type { Terminal } from "../command-line/terminal.ts";
 import { EXIT } from "../command-line/verb.ts";
 import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 import type { BenchWishes } from "./options.ts";
-import { benchTables, caseLine } from "./messages.ts";
+import { benchTables, caseLines } from "./messages.ts";
 
 /** Facts that a comparison prints from its start to its tables, with a hub or without one. */
 export interface Told {
@@ -29,7 +29,7 @@ export function sayBegun(terminal: Terminal, about: Told, engines: readonly Engi
 }
 
 export const sayCase = (terminal: Terminal, end: BenchCaseEnd, at: { index: number; of: number }): void =>
-  terminal.say(caseLine(end, at), { type: "case", ...end, ...at });
+  terminal.say(caseLines(end, at), { type: "case", ...end, ...at });
 
 /** Prints the tables. @returns the exit code. Faults: that of the first case when all have failed. */
 export function sayTables(terminal: Terminal, about: Told, ends: readonly BenchCaseEnd[]): number {
@@ -40,7 +40,7 @@ export function sayTables(terminal: Terminal, about: Told, ends: readonly BenchC
   // All cases failed, so no engine was measured: the first fault says what is in the way.
   if (first?.fault != null && failed.length === ends.length) throw faultFrom(first.fault, "bench");
   const tables = benchTables(summary, { ...wishes, ends });
-  terminal.result(page === null ? tables : `${tables}\nKept by the hub: ${page}`, {
+  terminal.result(page === null ? tables : [...tables, `Kept by the hub: ${page}`], {
     type: "bench",
     ...factsOf(about),
     cases: ends.length,

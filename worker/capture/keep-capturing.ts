@@ -24,7 +24,7 @@ import { createRecogniser } from "./detection/recognise.ts";
 import { closeAll, followShape, lacksWords, openingOf, openWithin, storedWithin } from "./open-captures.ts";
 import { createRefusals } from "./refusals.ts";
 import { takeCapture, type TakeParts } from "./take-capture.ts";
-import { notEnteredFault, untakenReason, untakenWords } from "./detection/untaken.ts";
+import { notEnteredFaults, untakenReason, untakenWords } from "./detection/untaken.ts";
 import { createFinder, type Finder } from "./detection/walk-watched.ts";
 import { createRests } from "./rests.ts";
 import { keepWatching, lookOnce, type Watch, type Watching } from "./watch.ts";
@@ -139,10 +139,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
   const refusals = createRefusals(capturing, clock);
   const refuseFile = (path: string, fault: Fault) =>
     refusals.refuse({ path, name: basename(path), step: 0, kind: "file" }, { look: null, fault });
-  const newFinder = () => {
-    const finder = createFinder(watch, watch.takes);
-    return watch.group === undefined ? finder : findPieces(finder);
-  };
+  const ownFinder = createFinder(watch, watch.takes);
+  const finder = watch.group === undefined ? ownFinder : findPieces(ownFinder);
   const isTaken: WatchingHere["isTaken"] = (path, fingerprint) => ledger.knows(path, fingerprint);
   // An older hub would take a final model for a checkpoint. A hub that has said nothing yet most likely knows the difference.
   const findFinal: WatchingHere["findFinal"] = async (finder, quietMs) => {
@@ -160,9 +158,9 @@ function watchingOf(capturing: Capturing): WatchingHere {
       knows: ledger.knows,
       isRestored: ledger.isRestored,
     }),
-    finder: newFinder(),
+    finder,
     watchedSince,
-    newFinder,
+    newFinder: finder.again,
     clock,
     signal: until,
     rests: createRests(clock.now),
@@ -185,8 +183,8 @@ function watchingOf(capturing: Capturing): WatchingHere {
       });
     },
     onUntaken: async (untaken) => {
-      const unlooked = notEnteredFault(watch.folder, untaken);
-      if (unlooked !== null) await refuseFile(unlooked.context.subject ?? watch.folder, unlooked);
+      for (const fault of notEnteredFaults(watch.folder, untaken))
+        await refuseFile(fault.context.subject ?? watch.folder, fault);
       const [largest] = untaken.largest;
       if (largest === undefined) return;
       const path = join(watch.folder, largest.path);
@@ -287,6 +285,7 @@ function findPieces(finder: Finder): Finder {
     ...finder,
     find: async () => (await finder.find()).map(asPiece),
     findAnew: async () => (await finder.findAnew()).map(asPiece),
+    again: () => findPieces(finder.again()),
   };
 }
 

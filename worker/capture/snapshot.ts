@@ -185,7 +185,7 @@ async function placeCandidate(
 ): Promise<{ place: CheckpointPlace | null; files: LookedFile[] }> {
   const { path, kind, stepFrom, role } = candidate;
   const below = root == null || role !== undefined ? "" : relative(root, path);
-  if (root == null || below.startsWith("..") || whyPathRefused(below) !== null) return { place: null, files: [] };
+  if (root == null || whyPathRefused(below) !== null) return { place: null, files: [] };
   const { entries, files, left } =
     keepsPlace === true ? await findBeside(root, candidate, scratch) : { entries: [], files: [], left: [] };
   if (left.length > 0) onBesideLeft?.(left);

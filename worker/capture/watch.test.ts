@@ -116,6 +116,7 @@ test("a step that an earlier walk read out of a file is asked for anew before th
     findAnew: async () => [(walked = at(4))],
     finals: () => [],
     holds: () => false,
+    again: () => finder,
   };
   const onFinished = async ({ step }: { step: number }) => taken.push(step) > 0;
   const looking = { ...watching, finder, onFinished };

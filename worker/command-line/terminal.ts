@@ -1,21 +1,21 @@
-import { visibleLines, visibleText } from "#protocol/base/visible-text.ts";
+import { saidLines, visibleText, type Said } from "#protocol/base/visible-text.ts";
 
 /**
  * Writes results to stdout and messages to stderr. On a terminal the progress block is redrawn at most ten times a second
  * and removed at the end. Elsewhere there is one line per milestone; with `--json` every line is one object. Output may
- * contain names that strangers chose, so control characters are always written as escapes here.
+ * contain names that strangers chose, so control characters are always written as escapes here, line breaks too.
  */
 export interface Terminal {
   readonly isLive: boolean;
-  /** Writes a milestone. */
-  say(text: string, facts: { type: string } & Record<string, unknown>): void;
+  /** Writes a milestone; several lines only where `text` is a list of them. */
+  say(text: Said, facts: { type: string } & Record<string, unknown>): void;
   /**
    * Draws the current progress in place of the last one. `lines` and `facts` are called only when their result is shown; `columns`: the
    * width of the terminal, 0 when unknown. Wider lines are cut off; lines that do not fit below are counted.
    */
   draw(lines: (columns: number) => readonly string[], facts: () => { type: string } & Record<string, unknown>): void;
   /** Writes the result of the command. */
-  result(text: string, facts: Record<string, unknown>): void;
+  result(text: Said, facts: Record<string, unknown>): void;
   /** Removes the progress block. */
   close(): void;
 }
@@ -58,7 +58,7 @@ export function createTerminal(
         return;
       }
       erase();
-      streams.talk(`${visibleLines(text)}\n`);
+      streams.talk(`${saidLines(text)}\n`);
     },
     draw: (lines, facts) => {
       if (!isLive && !wishes.json) return;
@@ -77,7 +77,7 @@ export function createTerminal(
     result: (text, facts) => {
       erase();
       if (wishes.json) object(facts);
-      else streams.out(`${visibleLines(text)}\n`);
+      else streams.out(`${saidLines(text)}\n`);
     },
     close: erase,
   };

@@ -45,7 +45,7 @@ export async function compareStored(
     if (from === undefined || after === undefined) throw new Fault("INTERNAL", { op: "compare" });
     const compared = await compareSides(from, after);
     const result = { from: named(from), to: named(after), ...compared };
-    terminal.result(sentencesOf(result).join("\n"), { type: "compared", ...result });
+    terminal.result(sentencesOf(result), { type: "compared", ...result });
     return isSame(compared) ? EXIT.ok : EXIT.differs;
   } finally {
     await inspector.close();

@@ -28,10 +28,10 @@ export async function showSettings(about: {
     const { setting, fault } = examineSetting(topic ?? firstWith(name), name, env);
     if (fault !== null) code = FAULTS[fault.code].exit;
     const { value, source } = holds(setting, { set, topic });
-    const wrong = fault === null ? "" : `\n    ${sentenceOf(fault.toData())}`;
+    const wrong = fault === null ? [] : [`    ${sentenceOf(fault.toData())}`];
     const from = source === null ? "" : `  (${source})`;
-    const text = `${envName(name).padEnd(28)} ${value}${from}${wrong}`;
-    terminal.result(topic === null ? text : `${topic}  ${text}`, {
+    const text = `${envName(name).padEnd(28)} ${value}${from}`;
+    terminal.result([topic === null ? text : `${topic}  ${text}`, ...wrong], {
       type: "setting",
       command: topic,
       name,

@@ -58,6 +58,8 @@ export async function copy(verb: Verb): Promise<number> {
   throw usage("cp", "both sides are local; at least one is s3://bucket/key");
 }
 
+const FILTERED = "the filters leave nothing of what is below it";
+
 interface Copying<From, To> {
   ends: { from: From; to: To };
   scratch: ScratchFile;
@@ -70,11 +72,12 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
   const isOne = !stats.isDirectory();
   const stream = isOne ? await streamOf(from.path, stats) : null;
   if (stream !== null) return sendOnce(verb, to, stream);
-  const { taken, failures, leftOut } = isOne
-    ? { taken: [oneFile(resolve(from.path), stats)], failures: [], leftOut: [] }
+  const { all, taken, failures, leftOut } = isOne
+    ? { all: [], taken: [oneFile(resolve(from.path), stats)], failures: [], leftOut: [] }
     : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()), scratch });
   if (taken.length === 0 && failures.length === 0) {
-    const detail = ["there are no files to copy", sayLeftOut(leftOut)].filter((part) => part !== "").join("; only ");
+    const none = all.length === 0 ? "there are no files to copy" : FILTERED;
+    const detail = [none, sayLeftOut(leftOut)].filter((part) => part !== "").join("; only ");
     throw new Fault("NOT_FOUND", { op: "cp", subject: from.path, detail });
   }
   const { entries, keyOf } = isOne
@@ -236,7 +239,7 @@ async function findSources(
   if (isMark) skipped.add("folder-mark", from.key);
   const leftOut = skipped.all;
   if (taken.length > 0 || failures.length > 0) return { isOne: false, entries: taken, failures, leftOut };
-  const detail = found.all.length === 0 ? {} : { detail: "the filters leave nothing of what is below it" };
+  const detail = found.all.length === 0 ? {} : { detail: FILTERED };
   throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });
 }
 

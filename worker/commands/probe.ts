@@ -48,6 +48,6 @@ function say({ terminal, config }: Verb, result: ProbeResult): number {
   const isRejected = verdict.outcome === "reject";
   const fault = isRejected ? new Fault("LINK_TOO_SLOW", { op: "probe", detail: verdict.reason }).toData() : null;
   const lines = [...probeLines(result), ...(fault === null ? [] : [sentenceOf(fault)])];
-  terminal.result(lines.join("\n"), { type: "probe", ...probeFacts(result), thresholds, fault });
+  terminal.result(lines, { type: "probe", ...probeFacts(result), thresholds, fault });
   return isRejected ? FAULTS.LINK_TOO_SLOW.exit : 0;
 }

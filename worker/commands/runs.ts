@@ -46,11 +46,11 @@ export async function showRuns({ config, terminal, signal, operands }: Verb): Pr
     const { run, steps, older, epochs, now } = await readSteps(config, { to, signal, name });
     const more = older === 0 ? [] : [`and ${formatCount(older)} older`];
     const lines = [...steps.map((one) => lineOfStep(one, now)), ...more, ...epochs.flatMap(sentenceOfLine)];
-    terminal.result(lines.join("\n"), { type: "steps", run, steps, older, epochs });
+    terminal.result(lines, { type: "steps", run, steps, older, epochs });
     return 0;
   }
   const { runs, sentences } = await listRuns(config, { to, signal });
-  terminal.result(sentences.join("\n"), { type: "runs", runs });
+  terminal.result(sentences, { type: "runs", runs });
   return 0;
 }
 

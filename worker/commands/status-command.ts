@@ -37,7 +37,7 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
     }
     const status = await read();
     const sentences = [...sentencesOf(status), ...(await suggestHub(state, status.hub.url, status.otherWriters ?? []))];
-    terminal.result(sentences.join("\n"), { type: "status", running: true, ...status });
+    terminal.result(sentences, { type: "status", running: true, ...status });
     return 0;
   } catch (error) {
     if (!isFault(error) || error.code !== "NO_WORKER") throw error;
@@ -62,7 +62,7 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
       ? `A worker runs on ${state} (process ${holder.pid}), but does not answer at ${await findSocket(state)}: it begins or ends, or its socket cannot be reached from here`
       : `No worker runs on ${state}`;
   const sentences = [...advice.sentences, ...asideSentences(aside), ...(stored?.sentences ?? []), ...suggested];
-  terminal.result([`${lead}; ${queue}.`, ...sentences].join("\n"), {
+  terminal.result([`${lead}; ${queue}.`, ...sentences], {
     type: "status",
     running: holder?.isAlive === true,
     ...(holder?.isAlive === true && { answers: false }),

@@ -53,7 +53,9 @@ export function sync(verb: Verb): Promise<number> {
       const code = sayFailures(verb, failures);
       const places = `${shownName(shownPlace(ends.from))} -> ${shownName(shownPlace(ends.to))}`;
       const failed = failures.length === 0 ? "" : `, ${formatCount(failures.length)} failed`;
-      const why = sides.from.all.length === 0 ? "SRC holds no file" : said(sides.from.taken);
+      const { all, taken } = sides.from;
+      const filtered = `the filters leave nothing of the ${said(all)} of SRC`;
+      const why = all.length === 0 ? "SRC holds no file" : taken.length === 0 ? filtered : said(taken);
       verb.terminal.result(`${places}: nothing to do, ${why}${failed}${withoutLeftOut(leftOut)}`, {
         type: "done",
         files: 0,

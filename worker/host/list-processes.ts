@@ -14,7 +14,7 @@ export interface ProcessEntry {
 }
 
 /** Indexes of fields in `/proc/PID/stat`, counted from 0 after the command. */
-const STAT = { state: 0, parent: 1, session: 3, startedAt: 19 };
+const STAT = { state: 0, parent: 1, session: 3, startedAt: 19, startCode: 23, exitCode: 49 };
 
 /** Returns the fields of `/proc/PID/stat` after the command, which in its parentheses may itself contain spaces and parentheses. */
 function readStat(pid: number): string[] {
@@ -32,6 +32,21 @@ export function readProcess(pid: number): ProcessEntry | null {
 
 /** Tells whether a process is stopped, as by SIGSTOP. */
 export const isStopped = (pid: number): boolean => readStat(pid)[STAT.state] === "T";
+
+/**
+ * Returns the status of `waitpid` of a process that has ended and whose parent has not asked for it; `gone`: nobody can learn it
+ * any more. Only where `maySeeEnd` said so before: the kernel shows 0 in place of what this process may not read.
+ * https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
+ */
+export function readEnd({ pid, startedAt }: ProcessEntry): number | "running" | "gone" {
+  const fields = readStat(pid);
+  if (fields[STAT.startedAt] !== startedAt) return "gone";
+  if (fields[STAT.state] !== "Z") return fields[STAT.state] === "X" ? "gone" : "running";
+  return Number(fields[STAT.exitCode]);
+}
+
+/** Tells whether this process may read how a running process ends. The address of its code is shown as 0 or 1 where it may not. */
+export const maySeeEnd = (pid: number): boolean => Number(readStat(pid)[STAT.startCode] ?? 0) > 1;
 
 /** Lists the processes that have not ended. */
 export function listProcesses(): ProcessEntry[] {

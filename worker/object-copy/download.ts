@@ -1,10 +1,10 @@
-import { hash } from "node:crypto";
 import { mkdir, stat } from "node:fs/promises";
-import { dirname, sep } from "node:path";
+import { dirname } from "node:path";
 import { isFault, toFault, type Fault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import type { ObjectSum } from "#storage/checksums/crc32.ts";
 import { renameOwned } from "../base/disk/change-disk.ts";
+import { nameBeside } from "../base/disk/name-beside.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
 import type { EarlyRanges } from "../transfer/download/speculative-ranges.ts";
 import type { Engine } from "../transfer/engine.ts";
@@ -213,16 +213,9 @@ function toPlan(key: string, { sizeBytes, etag, modifiedAtMs, parts, expected }:
   return { sizeBytes, pieces, expected };
 }
 
-const MOST_NAME_BYTES = 255;
-
-/** Returns the temporary file beside the target; a name that would get too long is replaced by its hash. */
-function temporaryOf(job: { copyId: string }, path: string): string {
-  const at = path.lastIndexOf(sep) + 1;
-  const last = path.slice(at);
-  const name = `.${last}.part-${job.copyId}`;
-  const fits = Buffer.byteLength(name) <= MOST_NAME_BYTES;
-  return path.slice(0, at) + (fits ? name : `.${hash("sha256", last)}.part-${job.copyId}`);
-}
+/** Returns the temporary file beside the target. */
+const temporaryOf = (job: { copyId: string }, path: string): string =>
+  nameBeside(path, { before: ".", behind: `.part-${job.copyId}` });
 
 /** Returns the bytes that an earlier try has on disk already. */
 function staged<F extends FileToDownload>(job: DownloadJob<F>, plans: Plans<F>, memory: ReceiveMemory): number {

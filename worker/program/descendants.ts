@@ -8,6 +8,7 @@ import type { ProgramRecord } from "./program-record.ts";
 import type { ProgramEnd } from "./program.ts";
 import { createStopRecord } from "./stop-record.ts";
 import { becomeSubreaper } from "./subreaper.ts";
+import { shellsToHold, watchBelowShells } from "./watch-below-shells.ts";
 import type { OrphanPolicy } from "./settle-orphans.ts";
 
 /**
@@ -52,6 +53,8 @@ function withoutParent(all: readonly ProcessEntry[]): ProcessEntry[] {
   return all.filter(({ parent }) => !here.has(parent));
 }
 
+const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
+
 /** `patienceMs`: time that a stop has. */
 export function descendantsOf(
   record: Pick<ProgramRecord, "id" | "process">,
@@ -67,19 +70,20 @@ export function descendantsOf(
       adopted,
     });
   };
-  const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
   /** Processes that got TERM, from the worker or from their shell, or that have a handler for the INT that they got. */
   const asked = new Set<string>();
   /** Processes that were sent TERM or INT by `tell`. */
   const toldToStop = new Set<string>();
   const stop = createStopRecord();
+  /** Shells that are stopped until what trains below them has ended. */
+  const stopped = new Set<number>();
   let isLeftToLauncher = false;
   /**
    * Continues what was stopped (Ctrl-Z, SIGSTOP): until then a process takes no signal that asks it to end. All get the signal,
    * as from systemd, because /proc shows a process as running until it has acted on its SIGSTOP; CONT takes that back too.
    */
   const goOn = (all: readonly ProcessEntry[]) => {
-    for (const one of all) signalProcess(one, "SIGCONT");
+    for (const one of all) if (!stopped.has(one.pid)) signalProcess(one, "SIGCONT");
   };
   /** Notes processes whose save a further signal would interrupt. */
   const noteAsked = (told: readonly Tellable[], all: readonly Tellable[], signal: NodeJS.Signals) => {
@@ -125,12 +129,17 @@ export function descendantsOf(
         setTimeout(askHeldBack, graceMs / 2).unref();
       }
       const held = signal === "SIGTERM" ? chooseHeldBack(seen, { told: (one) => told.includes(one), signal }) : [];
+      const shells = signal === "SIGTERM" && !reaper.isAdopting ? shellsToHold(told) : [];
+      for (const { shell } of shells) stopped.add(shell.pid);
       const sendAll = () => {
         for (const one of told) signalProcess(one, signal);
         if (ASKS_TO_END.has(signal)) goOn(all.filter(({ pid }) => held.every((other) => other.pid !== pid)));
       };
-      if (held.length === 0) sendAll();
-      else void noticePassedOn({ held, signal, tell: sendAll, onPassedOn: (one) => noteAsked([one], seen, signal) });
+      const onPassedOn = (one: Tellable) => noteAsked([one], seen, signal);
+      const send = () =>
+        held.length === 0 ? sendAll() : void noticePassedOn({ held, signal, tell: sendAll, onPassedOn });
+      if (shells.length === 0) send();
+      else void watchBelowShells(shells, { tell: send, ended: stop.ended });
     },
     hasEndedInOrder: (end) => stop.isOrderly({ pid: record.process?.pid ?? 0, end }),
     kill: () => {

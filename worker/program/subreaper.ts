@@ -13,6 +13,8 @@ import { readProcess } from "../host/list-processes.ts";
  * https://man7.org/linux/man-pages/man2/pr_set_child_subreaper.2const.html
  */
 export interface Subreaper {
+  /** Whether processes are adopted, so that this process learns how they end. */
+  readonly isAdopting: boolean;
   /** Returns the running children that this process did not start itself, and reaps those that have ended. */
   adopted(): number[];
   /** Calls `listener` for each adopted process that has ended and is reaped from now on. */
@@ -39,7 +41,7 @@ export function becomeSubreaper(): Subreaper {
 
 function adoptBy(koffi: Koffi | null): Subreaper {
   const waitpid = koffi === null ? null : startAdopting(koffi);
-  if (waitpid === null) return { adopted: () => [], onEnded: () => undefined };
+  if (waitpid === null) return { isAdopting: false, adopted: () => [], onEnded: () => undefined };
   const before = new Set(children());
   const started = new Set<ChildProcess>();
   subscribe("child_process", (message) => {
@@ -57,6 +59,7 @@ function adoptBy(koffi: Koffi | null): Subreaper {
       tell({ pid, status: endianness() === "LE" ? status.readInt32LE() : status.readInt32BE() });
   };
   return {
+    isAdopting: true,
     onEnded: (listener) => void listeners.add(listener),
     adopted: () => {
       const own = new Set([...started].map(({ pid }) => pid));

@@ -7,7 +7,7 @@ import type { Agent } from "../agent/agent-assemble.ts";
 import { codeOf } from "../base/disk-fault.ts";
 import {
   findUntaken,
-  notEnteredFault,
+  notEnteredFaults,
   untakenReason,
   untakenWords,
   type Untaken,
@@ -49,7 +49,10 @@ export async function tellNothingTaken(
     // Counts all files, because those that look like a checkpoint but were not captured are not safe either.
     const untaken = await findUntaken(watch, [], startedAt);
     await tellNotEntered(agent, watch, untaken);
-    if (untaken.files === 0) continue;
+    if (untaken.files === 0) {
+      if (untaken.small.files > 0) reporter.leftAtEnd({ run, folder, untaken });
+      continue;
+    }
     const left = await readLeft(agent, watch, startedAt);
     const isRefused = left !== null && left.files < untaken.files;
     const nothing = { run, folder, untaken, isRefused };
@@ -99,8 +102,8 @@ async function tellLeft(
   if (untaken === null) return;
   await tellNotEntered(agent, watch, untaken);
   const [largest] = untaken.largest;
+  if (largest !== undefined || untaken.small.files > 0) reporter.leftAtEnd({ run, folder, untaken });
   if (largest === undefined) return;
-  reporter.leftAtEnd({ run, folder, untaken });
   const path = join(folder, largest.path);
   // The watcher may have told it already; an older hub rejects the code.
   if (leftOut.has(path) || session.knows("no-checkpoint") !== true) return;
@@ -115,12 +118,13 @@ async function tellNotEntered(
   { run, folder }: Watch,
   untaken: Untaken,
 ): Promise<void> {
-  const fault = notEnteredFault(folder, untaken);
-  const path = fault?.context.subject;
-  if (fault === null || path === undefined || leftOut.has(path)) return;
-  reporter.refused({ path }, fault);
-  if (session.knows("no-checkpoint") !== true) return;
-  await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
+  for (const fault of notEnteredFaults(folder, untaken)) {
+    const path = fault.context.subject;
+    if (path === undefined || leftOut.has(path)) continue;
+    reporter.refused({ path }, fault);
+    if (session.knows("no-checkpoint") !== true) continue;
+    await outbox.add({ type: "capture-refused", run, path: path.slice(-1024), fault: fault.toData() });
+  }
 }
 
 /**

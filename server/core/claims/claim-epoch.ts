@@ -57,7 +57,7 @@ export async function claimEpoch(
   return hub.locks.run(`run ${run}`, () =>
     notingRefusal({ hub, run, node }, async () => {
       await requireAllowed({ hub, run, node });
-      const highestSeen = await openRun(hub, run, node);
+      const highestSeen = await openRun({ hub, run, node }, group !== undefined);
       await requireSameWay({ hub, run, node });
       const wantsLine = isLine || lineAfter !== undefined;
       if (group !== undefined && wantsLine)
@@ -84,7 +84,7 @@ export async function claimEpoch(
  */
 export const claimForJob = ({ hub, run, node }: Claimant): Promise<ClaimAnswer> =>
   hub.locks.run(`run ${run}`, async () => {
-    const highestSeen = await openRun(hub, run, node);
+    const highestSeen = await openRun({ hub, run, node });
     await markPrefix(hub, await hub.stores.open(node.profileId)).catch(unlessFault);
     return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));
   });

@@ -216,6 +216,15 @@ describe("what cannot be joined", () => {
     expect(await seal()).toMatchObject({ sealing: "content" });
   });
 
+  it("is refused at the claim of a node that belongs to another bucket, with what to do", async () => {
+    const second = await addTestProfile(test.hub, store.endpoint, { name: "second", prefix: "second/" });
+    await start(node, 0);
+    await test.hub.db.node.update({ where: { id: other.nodeId }, data: { profileId: second } });
+    const live = test.hub.live.nodes.get(other.nodeId);
+    if (live !== undefined) live.profileId = second;
+    await expect(start(other, 1)).rejects.toThrow(/lie in one bucket: enrol this node there too/);
+  });
+
   it("is refused as a further home, and so is the claim of a run that has one", async () => {
     const second = await addTestProfile(test.hub, store.endpoint, { name: "second", prefix: "second/" });
     const homes = (profileIds: string[]) => callAs(test.hub, "operator").homes.set({ run, profileIds, copies: null });

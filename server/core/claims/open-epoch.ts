@@ -33,17 +33,20 @@ export type Newest = Awaited<ReturnType<typeof newestComplete>>;
 
 /**
  * Returns the highest epoch that a bucket has named of a run; 0 when none has. Reads the buckets if the database does not
- * know: the run is new here, or in doubt. @throws Fault CONFLICT when the run lives in another bucket; those of the store: an
+ * know: the run is new here, or in doubt. `isTogether`: several nodes write it together. @throws Fault CONFLICT when the run lives in another bucket; those of the store: an
  * unreadable bucket is not an empty one
  */
-export async function openRun(hub: Hub, run: RunName, node: LiveNode): Promise<number> {
+export async function openRun({ hub, run, node }: Claimant, isTogether = false): Promise<number> {
   const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true, homes: true } });
   if (known === null) {
     const createdAt = new Date(hub.now());
     await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt, highestSeen: null } });
     emit(hub, null, ["runs", "profiles"]);
   } else if (known.profileId !== node.profileId && !known.homes.some(({ profileId }) => profileId === node.profileId)) {
-    const detail = `the run lives in ${known.profile.name}; enrol this node there, or give the run another name`;
+    const way = isTogether
+      ? "one manifest names the pieces of all its nodes, so they lie in one bucket: enrol this node there too"
+      : "enrol this node there, or give the run another name";
+    const detail = `the run lives in ${known.profile.name}; ${way}`;
     throw new Fault("CONFLICT", { op: "claimEpoch", subject: run, detail });
   } else if (known.highestSeen !== null) return known.highestSeen;
   const stores: OpenStore[] = [];

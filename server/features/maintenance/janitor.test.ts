@@ -15,7 +15,7 @@ import { fault } from "#server/testing/match-fault.ts";
 import { claim, node, other, pairForEach, profileId, test } from "#server/testing/pair-for-each.ts";
 import { announce, keyOf, makeSafe, manifestOf, run, upload, type Staged } from "#server/testing/stage-checkpoint.ts";
 import { keysOf } from "#server/testing/test-bucket.ts";
-import { janitorText } from "./command-line/run-command.ts";
+import { janitorLines } from "./command-line/run-command.ts";
 import { lookAtProfile } from "./janitor.ts";
 import { OLD_ENOUGH_MS } from "#storage/manifest/classify-orphan.ts";
 
@@ -121,7 +121,7 @@ describe("the janitor", () => {
     );
     const audits = await test.hub.db.audit.findMany({ where: { action: "janitor delete" } });
     expect(audits.at(-1)?.subject).toContain(`training: 1 of 1${clause}`);
-    expect(janitorText(report)).toContain(`)${clause}`);
+    expect(janitorLines(report).join("\n")).toContain(`)${clause}`);
     expect((await look("delete")).removed.count).toBe(0);
   });
 

@@ -57,12 +57,15 @@ function placeWords(untaken: Untaken): string {
     link: "behind a link to a folder",
     deep: "in a folder below many others",
   };
+  if (apart.kind === "dot") return "hidden by the dot of its name, and counts as not finished";
   return `${where[apart.kind]}, which is not looked into`;
 }
 
 /** Returns what a person can do about files that were not taken, as the begin of a sentence. */
 function nextWords(folder: string, untaken: Untaken): string {
   const apart = apartOf(untaken);
+  if (apart?.kind === "dot")
+    return "Where it is a checkpoint, save it without the dot in front of its name, or with `tidemark save`";
   return apart === null
     ? "Where it is a checkpoint, name it with --pattern, or save it with `tidemark save`"
     : `Where it is a checkpoint, watch that folder itself: --watch ${visibleText(join(folder, apart.folder))}`;
@@ -112,7 +115,14 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
     leftAtEnd: ({ run, folder, untaken }) =>
       terminal.say(
         `Not kept of what the program wrote to ${visibleText(folder)}: ${untakenWords(untaken)}, ${placeWords(untaken)}. ${nextWords(folder, untaken)}.`,
-        { type: "left-at-end", run, folder, files: untaken.files, bytes: untaken.bytes },
+        {
+          type: "left-at-end",
+          run,
+          folder,
+          files: untaken.files,
+          bytes: untaken.bytes,
+          smallFiles: untaken.small.files,
+        },
       ),
     uploadEnded: (capture) =>
       terminal.say(endSentence(checkpointName(capture), capture), {

@@ -283,6 +283,15 @@ describe("what programs in Python leave", () => {
     expect(await judge("step_500", 500)).toBe("unsaid");
   });
 
+  test("an index may name its files by paths of any writing, as loaders join them", async () => {
+    await put("step_500/shards/one.safetensors", safetensors());
+    const index = JSON.stringify({ weight_map: { a: "./shards//one.safetensors", b: "shards/./one.safetensors" } });
+    await put("step_500/model.safetensors.index.json", index);
+    expect(await judge("step_500", 500)).toBe("unsaid");
+    await put("step_500/model.safetensors.index.json", index.replace("shards/./", "../shards/"));
+    expect(await judge("step_500", 500)).toContain("../shards/one.safetensors, named by");
+  });
+
   test("a name that is not UTF-8 is left out and named, and an empty folder is seen", async () => {
     await put("step_500/model.safetensors", safetensors());
     await writeFile(Buffer.concat([Buffer.from(join(watched, "step_500/caf")), Buffer.from([0xe9])]), "x");

@@ -1,5 +1,6 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { shardPath } from "#protocol/recognition/checkpoint-file-names.ts";
 import { lastNumber, SEEN, shardOf, type ShardName, TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
 import { parseJson } from "#storage/inspect/parse-json.ts";
 import { isThere } from "#worker/base/disk/is-there.ts";
@@ -330,7 +331,8 @@ async function readWeightMap(path: string): Promise<string[] | null> {
     if (typeof parsed !== "object" || parsed === null || !("weight_map" in parsed)) return [];
     const map: unknown = parsed.weight_map;
     if (typeof map !== "object" || map === null) return [];
-    return [...new Set((Object.values(map) as unknown[]).filter((name) => typeof name === "string"))];
+    const named = (Object.values(map) as unknown[]).filter((name) => typeof name === "string");
+    return [...new Set(named.map(shardPath))];
   } catch {
     return null;
   }

@@ -1,9 +1,9 @@
-import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { runAsOtherUser } from "#worker/testing/as-other-user.ts";
-import { findUntaken, apartOf, notEnteredFault, untakenReason } from "./untaken.ts";
+import { findUntaken, apartOf, notEnteredFaults, untakenReason, untakenWords } from "./untaken.ts";
 import { findCandidates } from "./walk-watched.ts";
 
 let folder: string;
@@ -79,17 +79,54 @@ test("what tools download, and what this worker keeps, is not told", async () =>
   expect((await findUntaken({ folder }, [])).files).toBe(0);
 });
 
-test("a folder that is too large to look through is named with the first one that was left out", async () => {
+const long = new Date(2020, 0, 1);
+
+test("of more folders than are looked through the newest are, and the others are counted with the first of them", async () => {
   const few = await findUntaken({ folder }, []);
-  expect(notEnteredFault(folder, few)).toBeNull();
-  for (let at = 0; at < 2_000; at++) await mkdir(join(folder, `data-${String(at).padStart(4, "0")}`));
-  await write("zz/step_10/model.safetensors");
+  expect(notEnteredFaults(folder, few)).toEqual([]);
+  for (let at = 0; at < 2_010; at++) {
+    const path = join(folder, `data-${String(at).padStart(4, "0")}`);
+    await mkdir(path);
+    await utimes(path, long, new Date(2020, 0, 1, 0, 0, at));
+  }
+  await write("zz/left.bin", "aa/left.bin");
+  await utimes(join(folder, "aa"), long, long);
   const untaken = await findUntaken({ folder }, []);
-  expect(untaken.notEntered).not.toBeNull();
-  expect(notEnteredFault(folder, untaken)?.context).toMatchObject({
-    subject: join(folder, untaken.notEntered?.path ?? ""),
-    detail: expect.stringContaining("watch the folder of the checkpoints itself"),
-  });
+  // The two newest of 2,012 are entered for one file each, and the 12 oldest are not.
+  expect(untaken.largest).toMatchObject([{ path: "zz/left.bin" }]);
+  expect(untaken.notEntered).toMatchObject([{ why: "folders", path: "data-0010", others: 11 }]);
+  expect(notEnteredFaults(folder, untaken)).toMatchObject([
+    {
+      context: { subject: folder, detail: expect.stringMatching(/data-0010 and 11 more.* in turn.*watch the folder/) },
+    },
+  ]);
+  // The end of a program comes once, so many more are looked through.
+  expect((await findUntaken({ folder }, [], 1)).files).toBe(2);
+});
+
+test("a hidden file with the name of a checkpoint is told, once it is not about to be renamed", async () => {
+  await write("runs/.ckpt_10.pt", "runs/._ckpt_10.pt", "runs/.ckpt_10.pt.tmp", "runs/.history", ".DS_Store");
+  expect((await findUntaken({ folder }, [])).files).toBe(0);
+  // The program has ended, so nothing renames it any more.
+  const atEnd = await findUntaken({ folder }, [], 1);
+  await utimes(join(folder, "runs/.ckpt_10.pt"), long, long);
+  const quiet = await findUntaken({ folder }, []);
+  for (const untaken of [atEnd, quiet]) {
+    expect(untaken).toMatchObject({ files: 1, largest: [{ path: "runs/.ckpt_10.pt" }] });
+    expect(apartOf(untaken)).toEqual({ kind: "dot", folder: "runs" });
+    expect(untakenReason(untaken)).toContain("hidden file");
+  }
+});
+
+test("small files are counted in one clause, and told by name where that is of a checkpoint", async () => {
+  for (const name of ["run_id", "rng.dat", "args.pkl", "train.log", "config.json"])
+    await writeFile(join(folder, name), "x".repeat(20));
+  const small = await findUntaken({ folder }, []);
+  expect(small).toMatchObject({ files: 0, small: { files: 3 } });
+  expect(untakenWords(small)).toMatch(/^3 files below 1 KiB \(the first: (run_id|rng\.dat|args\.pkl)\)$/);
+  await writeFile(join(folder, "weights.safetensors"), "x");
+  const named = await findUntaken({ folder }, []);
+  expect(untakenWords(named)).toMatch(/^weights\.safetensors \(1 B\), and 3 files below 1 KiB/);
 });
 
 test("a folder that may not be read is named, and the others are looked into", async () => {
@@ -97,12 +134,12 @@ test("a folder that may not be read is named, and the others are looked into", a
   await chmod(join(folder, "sub"), 0);
   await chmod(folder, 0o755);
   const script = `
-    const { findUntaken, notEnteredFault } = await import(${JSON.stringify(import.meta.resolve("./untaken.ts"))});
+    const { findUntaken, notEnteredFaults } = await import(${JSON.stringify(import.meta.resolve("./untaken.ts"))});
     const untaken = await findUntaken({ folder: ${JSON.stringify(folder)} }, []);
-    console.log(JSON.stringify([untaken, notEnteredFault(${JSON.stringify(folder)}, untaken).context]));`;
+    console.log(JSON.stringify([untaken, notEnteredFaults(${JSON.stringify(folder)}, untaken)[0].context]));`;
   try {
     expect(JSON.parse(runAsOtherUser(script))).toMatchObject([
-      { files: 1, notEntered: { path: "sub", why: "unreadable" } },
+      { files: 1, notEntered: [{ path: "sub", why: "unreadable", others: 0 }] },
       { subject: join(folder, "sub"), detail: expect.stringContaining("may not read this folder") },
     ]);
   } finally {

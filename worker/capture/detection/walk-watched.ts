@@ -1,21 +1,21 @@
-import type { Dirent } from "node:fs";
-import { readdir, realpath, stat } from "node:fs/promises";
+import { realpath, stat } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { isFrameworkFile, isWeightsName } from "#protocol/recognition/checkpoint-evidence.ts";
 import { isModelName, readFileName, type FileName } from "#protocol/recognition/checkpoint-file-names.ts";
 import { dateIn, isTemporaryName, stepOf } from "#protocol/recognition/checkpoint-layouts.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
-import { fileTimes } from "#worker/base/file-times.ts";
 import { FINAL, fileSetsOf } from "./file-sets.ts";
 import type { SavedFile } from "./group-by-step.ts";
 import { finalModelNames, type FinalBelow } from "./final-model.ts";
 import { stepOfNamed, type Candidate, type NamePattern } from "./find.ts";
 import { insideOf, newestTime, stepInPlace, type Inside } from "./inside/inside-of.ts";
 import { isCheckpointFolder, judgeFolder } from "./judge-folder.ts";
+import { factsOfFolders, listFolder, type FolderFacts, type Listing } from "./list-folder.ts";
+import { createWalkOrder, type FoundFolder, type WalkOrder } from "./walk-order.ts";
 
 /**
- * Finds checkpoints in a watched folder and below it. The work is bounded by levels, folders and names, and a folder that did
- * not change is not listed again.
+ * Finds checkpoints in a watched folder and below it. The work of a walk is bounded by levels, folders and names (see
+ * `walk-order`), and a folder that did not change is not listed again.
  */
 export interface Finder {
   /** Returns candidates, lowest step first, perhaps from an earlier walk. Faults: READ_FAILED. */
@@ -26,12 +26,12 @@ export interface Finder {
   finals(): readonly FinalBelow[];
   /** Returns whether the last walk took this file for a checkpoint, or for the first file of one. */
   holds(path: string): boolean;
+  /** Returns a finder that has found nothing yet, and knows which folders held checkpoints. */
+  again(): Finder;
 }
 
 /** Levels of folders below the watched one that are entered. */
 export const MOST_LEVELS = 6;
-const MOST_FOLDERS = 2_000;
-const MOST_NAMES = 100_000;
 
 /** Folders of tools, in which nobody keeps checkpoints. */
 const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wandb)$/;
@@ -44,23 +44,6 @@ export interface Watched {
   /** Nobody named the folder: it is the working folder of the program. */
   isDefault?: boolean;
 }
-/** The names in a folder, by kind. */
-interface Listing {
-  changedMs: number;
-  /** When it was read, and when the folder's present time was first seen, by our own clock. */
-  readMs: number;
-  sinceMs: number;
-  /** Whether every later change gives the folder another time. */
-  isLasting: boolean;
-  folders: readonly string[];
-  files: readonly string[];
-  links: readonly string[];
-  /** Files that may be a checkpoint; null until computed, because most folders have none. */
-  saved: readonly { name: string; read: FileName }[] | null;
-}
-
-/** A change within this time of the last one may leave the time of a folder as it was. */
-const COARSE_CLOCK_MS = 2_000;
 /** Walks take a fiftieth of the time at most, and are put off no longer than `MOST_REST_MS`. */
 const REST_PER_WALK = 50;
 const MOST_REST_MS = 30_000;
@@ -80,7 +63,11 @@ export function restAfter(walks: readonly number[]): number {
   return Math.min(walks.length < WALKS_COMPARED ? UNSURE_REST_MS : MOST_REST_MS, shortestMs * REST_PER_WALK);
 }
 
-export function createFinder(watched: Watched, takes: NamePattern | null): Finder {
+export function createFinder(
+  watched: Watched,
+  takes: NamePattern | null,
+  order: WalkOrder = createWalkOrder(watched.folder),
+): Finder {
   const { folder, followsLinks = false, isDefault = false } = watched;
   const links = { root: folder, followsAll: followsLinks };
   const listings = new Map<string, Listing>();
@@ -90,26 +77,30 @@ export function createFinder(watched: Watched, takes: NamePattern | null): Finde
   let finals: readonly FinalBelow[] = [];
   const findAnew = async () => {
     const startedAt = performance.now();
-    const bounds = { seen: new Set<string>(), folders: 0, names: 0 };
     const walk: Walk = {
       root: folder,
       isDefault,
       takes,
+      order,
       found: [],
       finals: [],
       keras: [],
       states: [],
       listings,
       insides,
-      ...bounds,
+      seen: new Set<string>(),
     };
     try {
-      await enter(walk, folder, 0);
+      order.begin();
+      await enter(walk, await listSeen(walk, folder), { path: folder, level: 0 });
+      for (let next = order.next(); next !== null; next = order.next()) await lookInto(walk, next);
       await addStates(walk);
     } catch (error) {
       const fault = diskFault(error, { op: "watch", subject: folder, otherwise: "READ_FAILED" });
       if (fault.context.detail !== "ENOENT") throw fault;
     }
+    const held = [...walk.found, ...walk.states, ...walk.finals].map(({ path }) => path);
+    order.end([...held, ...walk.keras.map(({ folder: path }) => path)]);
     for (const path of listings.keys()) if (!walk.seen.has(path)) listings.delete(path);
     for (const path of insides.keys()) if (!walk.seen.has(path)) insides.delete(path);
     const found = walk.found
@@ -123,6 +114,7 @@ export function createFinder(watched: Watched, takes: NamePattern | null): Finde
   return {
     finals: () => finals,
     holds: (path) => last?.found.some((one) => one.path === path) === true,
+    again: () => createFinder(watched, takes, order.again()),
     findAnew,
     find: async () => (last !== null && performance.now() < last.until ? last.found : findAnew()),
   };
@@ -142,8 +134,7 @@ interface Walk {
   insides: Map<string, Inside>;
   /** Folders and files that still exist. */
   seen: Set<string>;
-  folders: number;
-  names: number;
+  order: WalkOrder;
 }
 
 /**
@@ -153,20 +144,35 @@ interface Walk {
 export const findCandidates = (watched: Watched, takes: NamePattern | null = null): Promise<Candidate[]> =>
   createFinder(watched, takes).find();
 
-async function enter(walk: Walk, folder: string, level: number): Promise<void> {
-  if (++walk.folders > MOST_FOLDERS || walk.names >= MOST_NAMES) return;
-  const listing = await list(walk, folder);
-  for (const name of listing.folders) {
-    if (walk.isDefault && level === 0 && NOT_BY_DEFAULT.test(name)) continue;
-    const path = join(folder, name);
-    const isEntered = await addFolder(walk, { path, name });
-    if (isEntered && level < MOST_LEVELS) await enterBelow(walk, path, level + 1);
+/** Judges a folder, and enters it where others may lie below it. One that cannot be read does not keep the others from being found. */
+async function lookInto(walk: Walk, folder: FoundFolder): Promise<void> {
+  const { path, name, level } = folder;
+  try {
+    if (!(await addFolder(walk, { path, name, facts: folder })) || level > MOST_LEVELS) return;
+    const listing = await listSeen(walk, path, folder);
+    walk.order.entered(folder, listing.folders.length + listing.files.length + listing.links.length);
+    await enter(walk, listing, { path, level });
+  } catch (error) {
+    if (!["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(codeOf(error) ?? "")) throw error;
+  }
+}
+
+/** Adds the checkpoints in a folder, and leaves the folders in it to the order of the walk. */
+async function enter(walk: Walk, listing: Listing, { path: folder, level }: { path: string; level: number }) {
+  const isLeft = (name: string) =>
+    isTemporaryName(name) || NEVER_ENTERED.test(name) || (walk.isDefault && level === 0 && NOT_BY_DEFAULT.test(name));
+  const folders = listing.folders.filter((name) => !isLeft(name));
+  for (const [at, facts] of (await factsOfFolders(folder, folders)).entries()) {
+    const name = folders[at];
+    if (facts === null || name === undefined) continue;
+    walk.order.add({ path: join(folder, name), name, level: level + 1, ...facts });
   }
   const linked: string[] = [];
   for (const name of listing.links) {
     const kind = await kindOfLink(walk, join(folder, name));
     // A link is followed to a checkpoint, never to a folder in which one might lie.
-    if (kind === "folder") await addFolder(walk, { path: join(folder, name), name });
+    if (kind === "folder" && !isTemporaryName(name) && !NEVER_ENTERED.test(name))
+      await addFolder(walk, { path: join(folder, name), name, facts: null });
     if (kind === "file") linked.push(name);
   }
   listing.saved ??= savedAmong(walk, listing.files);
@@ -212,44 +218,9 @@ async function addFinal(walk: Walk, folder: string, names: readonly string[]): P
   if (writtenMs > 0) walk.finals.push({ path: folder, names, writtenMs });
 }
 
-/** Enters a folder; one that cannot be read does not keep the others from being found. */
-async function enterBelow(walk: Walk, path: string, level: number): Promise<void> {
-  try {
-    await enter(walk, path, level);
-  } catch (error) {
-    if (!["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(codeOf(error) ?? "")) throw error;
-  }
-}
-
-async function list(walk: Walk, folder: string): Promise<Listing> {
-  const { mtimeMs, dev } = await stat(folder);
-  const known = walk.listings.get(folder);
+async function listSeen(walk: Walk, folder: string, facts: FolderFacts | null = null): Promise<Listing> {
   walk.seen.add(folder);
-  const isSame = known?.changedMs === mtimeMs;
-  const listing = isSame && known.isLasting ? known : await readListing(folder, mtimeMs);
-  if (isSame) listing.sinceMs = known.sinceMs;
-  walk.names += listing.folders.length + listing.files.length + listing.links.length;
-  // A clock that is behind ours makes a present change look old, and the next change may get the same time.
-  const changedAtMs = fileTimes.isRemote(String(dev), folder) ? listing.sinceMs : mtimeMs;
-  listing.isLasting ||= listing.readMs - changedAtMs > COARSE_CLOCK_MS;
-  walk.listings.set(folder, listing);
-  return listing;
-}
-
-async function readListing(folder: string, changedMs: number): Promise<Listing> {
-  const readMs = Date.now();
-  const entries = await readdir(folder, { withFileTypes: true });
-  const named = (isIt: (entry: Dirent) => boolean) => entries.filter(isIt).map(({ name }) => name);
-  return {
-    changedMs,
-    readMs,
-    sinceMs: readMs,
-    isLasting: false,
-    folders: named((entry) => entry.isDirectory()),
-    files: named((entry) => entry.isFile()),
-    links: named((entry) => entry.isSymbolicLink()),
-    saved: null,
-  };
+  return listFolder(walk.listings, folder, facts);
 }
 
 /**
@@ -265,8 +236,10 @@ async function kindOfLink(walk: Walk, path: string): Promise<"folder" | "file" |
 }
 
 /** Adds a folder where it may be a checkpoint. Returns whether others may lie below it. */
-async function addFolder(walk: Walk, { path, name }: { path: string; name: string }): Promise<boolean> {
-  if (isTemporaryName(name) || NEVER_ENTERED.test(name)) return false;
+async function addFolder(
+  walk: Walk,
+  { path, name, facts }: { path: string; name: string; facts: FolderFacts | null },
+): Promise<boolean> {
   const { takes } = walk;
   if (takes !== null) {
     const step = stepOfNamed(name, { kind: "folder", takes });
@@ -276,7 +249,7 @@ async function addFolder(walk: Walk, { path, name }: { path: string; name: strin
     return step === null;
   }
   const step = stepOf(name, "folder");
-  const inside = await list(walk, path).catch(() => null);
+  const inside = await listSeen(walk, path, facts).catch(() => null);
   if (step === null) {
     // Overwritten in place under one name: accelerate's `save_state("state")`.
     const own = (inside?.files ?? []).filter(isFrameworkFile);

@@ -12,7 +12,13 @@ import { lookAt, type Look } from "#worker/capture/detection/look.ts";
 import { readReadiness } from "#worker/capture/detection/readiness.ts";
 import { createRecogniser, inOrderOfEvidence } from "#worker/capture/detection/recognise.ts";
 import { findFinal, findLeft } from "#worker/capture/detection/look-over.ts";
-import { apartOf, notEnteredFault, untakenReason, untakenWords } from "#worker/capture/detection/untaken.ts";
+import {
+  apartOf,
+  notEnteredFaults,
+  smallWords,
+  untakenReason,
+  untakenWords,
+} from "#worker/capture/detection/untaken.ts";
 import { createFinder } from "#worker/capture/detection/walk-watched.ts";
 import type { Watch } from "#worker/capture/watch.ts";
 import { nextPlace } from "#worker/capture/detection/writes-elsewhere.ts";
@@ -60,12 +66,15 @@ export async function checkWatch({
     found.push(
       apartOf(untaken) === null
         ? doubtful(CHECK, { says: `leaves ${untakenWords(untaken)}: no checkpoint format`, fix: NAME_IT })
-        : doubtful(CHECK, { says: `leaves ${untakenWords(untaken)}: ${untakenReason(untaken)}`, fix: WATCH_IT }),
+        : doubtful(CHECK, {
+            says: `leaves ${untakenWords(untaken)}: ${untakenReason(untaken)}`,
+            fix: apartOf(untaken)?.kind === "dot" ? RENAME_IT : WATCH_IT,
+          }),
     );
-  const unlooked = notEnteredFault(folder, untaken)?.context;
-  if (unlooked !== undefined)
+  else if (untaken.small.files > 0) found.push(fine(CHECK, `leaves ${smallWords(untaken)}: no checkpoint format`));
+  for (const { context } of notEnteredFaults(folder, untaken))
     found.push(
-      doubtful(CHECK, { says: `leaves ${unlooked.subject ?? folder}: ${unlooked.detail ?? ""}`, fix: WATCH_IT }),
+      doubtful(CHECK, { says: `leaves ${context.subject ?? folder}: ${context.detail ?? ""}`, fix: WATCH_IT }),
     );
   const elsewhere = await nextPlace(folder);
   if (elsewhere !== null)
@@ -81,6 +90,7 @@ export async function checkWatch({
 
 const CHECK = "watch";
 const WATCH_IT = "Where checkpoints are there, watch that folder itself.";
+const RENAME_IT = "Where it is a checkpoint, save it without the dot in front of its name, or with `tidemark save`.";
 const NAME_IT = "Where it is a checkpoint, name it with --pattern, or save it with `tidemark save`.";
 
 /** Returns what an agent would do with a candidate; `writtenMs` null: it would not take it. */

@@ -1,5 +1,4 @@
 import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
-import { visibleText } from "#protocol/base/visible-text.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Terminal } from "#worker/command-line/terminal.ts";
 
@@ -47,6 +46,6 @@ const CHECK_COLUMN = 24;
 export function showFinding(terminal: Pick<Terminal, "result">, finding: Finding): void {
   const { check, outcome, says, fix } = finding;
   const left = `${outcome.padEnd(OUTCOME_COLUMN)}  ${check.padEnd(CHECK_COLUMN)}`;
-  const more = fix === null ? "" : `\n${"".padEnd(OUTCOME_COLUMN)}  ${"".padEnd(CHECK_COLUMN)}  -> ${visibleText(fix)}`;
-  terminal.result(`${left}  ${visibleText(says)}${more}`, { type: "check", ...finding });
+  const more = fix === null ? [] : [`${"".padEnd(OUTCOME_COLUMN)}  ${"".padEnd(CHECK_COLUMN)}  -> ${fix}`];
+  terminal.result([`${left}  ${says}`, ...more], { type: "check", ...finding });
 }

@@ -55,7 +55,7 @@ export async function inspectRun(verb: Verb, to: string, openInspector: () => In
     const told = { run: wish.run, step, epoch, node, isEncrypted: key !== null, capturedAt, sizeBytes };
     const about: About = { ...told, ...lineageOf(manifest) };
     const { files, tree: _tree, ...sums } = found;
-    terminal.result(sentencesOf(about, found).join("\n"), { type: "checkpoint", ...about, ...sums, files });
+    terminal.result(sentencesOf(about, found), { type: "checkpoint", ...about, ...sums, files });
     const fault = files.find((file) => file.fault !== null)?.fault ?? null;
     return fault === null ? 0 : FAULTS[fault.code].exit;
   } finally {

@@ -51,7 +51,7 @@ export function jobLine(job: JobRow, now: number): string {
 }
 
 /** Returns what `jobs show` prints. */
-export function jobText(job: JobDetail, now: number): string {
+export function jobLines(job: JobDetail, now: number): string[] {
   const { spec, attemptRows, bans } = job;
   const waits = job.dueAt === null || job.dueAt <= now ? [] : [`Due in ${formatDuration(job.dueAt - now)}.`];
   return [
@@ -67,7 +67,7 @@ export function jobText(job: JobDetail, now: number): string {
       (ban) =>
         `Not given to ${shownName(ban.node.name)} for ${formatDuration(Math.max(0, ban.until - now))}: ${shownName(ban.reason)}`,
     ),
-  ].join("\n");
+  ];
 }
 
 const linkText = ({ id, name, state }: JobLink): string => `${shownName(name)} (${id}): ${state}`;

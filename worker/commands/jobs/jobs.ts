@@ -8,7 +8,7 @@ import { closest } from "../../command-line/suggest.ts";
 import { usage, type Verb } from "../../command-line/verb.ts";
 import { personOf } from "./ask-as-person.ts";
 import { importJobs } from "./import-jobs.ts";
-import { factsOfDetail, factsOfRow, jobLine, jobText, queueLine } from "./job-lines.ts";
+import { factsOfDetail, factsOfRow, jobLine, jobLines, queueLine } from "./job-lines.ts";
 import { flagged, pairsOf, readJobs } from "./read-jobs.ts";
 
 /**
@@ -110,7 +110,7 @@ async function show(verb: Verb, operands: readonly string[]): Promise<number> {
   if (jobId === undefined || extra !== undefined) throw usage("jobs show", "it takes the id of one job");
   const ask = personOf(verb);
   const job = await ask("jobs.get", (client, signal) => client.jobs.get.query({ id: jobId }, { signal }));
-  verb.terminal.result(jobText(job, Date.now()), { type: "job", ...factsOfDetail(job) });
+  verb.terminal.result(jobLines(job, Date.now()), { type: "job", ...factsOfDetail(job) });
   return 0;
 }
 

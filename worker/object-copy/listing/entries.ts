@@ -217,7 +217,7 @@ export function placeBelow(folder: string, relative: string): string {
   if (PLAIN_NAME.test(relative) && folder !== sep) return `${folder}${sep}${relative}`;
   const place = join(folder, relative);
   const way = relativeTo(folder, place);
-  if (way === "" || way.startsWith("..") || way !== relative) {
+  if (way === "" || way === ".." || way.startsWith(`..${sep}`) || way !== relative) {
     throw new Fault("HOSTILE_NAME", { subject: relative, detail: "it leads out of its folder" });
   }
   return place;

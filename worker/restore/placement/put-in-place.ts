@@ -1,6 +1,7 @@
 import { lstat, open, readdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { removeOwned, renameOwned } from "#worker/base/disk/change-disk.ts";
+import { nameBeside } from "#worker/base/disk/name-beside.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { syncFolder } from "#worker/base/journal.ts";
 import { fingerprintOf, lookAt } from "#worker/capture/detection/look.ts";
@@ -31,7 +32,7 @@ export interface Replaced {
 
 /** Returns paths beside the target: on the same disk, hidden, and the same after a restart. */
 export function placesOf(target: string, transferId: string): Places {
-  const beside = (word: string) => join(dirname(target), `.${basename(target)}.${word}-${transferId.slice(0, 12)}`);
+  const beside = (word: string) => nameBeside(target, { before: ".", behind: `.${word}-${transferId.slice(0, 12)}` });
   return { target, staging: beside("restoring"), aside: beside("replaced"), parts: beside("parts") };
 }
 

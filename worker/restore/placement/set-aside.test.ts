@@ -7,6 +7,7 @@ import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { contentOf } from "#worker/capture/ledger-books.ts";
 import { lookAt } from "#worker/capture/detection/look.ts";
 import type { Stored } from "../confirm-stored.ts";
+import { placesOf, putInPlace } from "./put-in-place.ts";
 import { keepAs, listAllAside, listAside, removeStoredAside, setAside } from "./set-aside.ts";
 
 let folder: string;
@@ -152,6 +153,28 @@ async function writeFiles(...names: string[]): Promise<{ path: string; fingerpri
   const path = join(folder, names[0] ?? "");
   return { path, fingerprint: (await lookAt({ path, kind: "files", names }))?.fingerprint };
 }
+
+test("a checkpoint whose name fills the limit of the disk is put in place over another, and is set aside", async () => {
+  for (const name of ["m".repeat(255), "é".repeat(127)]) {
+    const places = placesOf(join(folder, name), "0123456789abcdef");
+    await write(name, "old");
+    await mkdir(places.staging);
+    await writeFile(join(places.staging, "model.safetensors"), "new");
+    await putInPlace(places, {});
+    expect(await readFile(join(folder, name, "model.safetensors"), "utf8")).toBe("new");
+    const aside = [await setAside(join(folder, name), { isTorn: true })];
+    aside.push(await setAside(await write(name, "once more"), { isTorn: true }));
+    expect((await listAside(folder)).map(({ path }) => path)).toEqual(expect.arrayContaining(aside));
+  }
+});
+
+test("what is set aside among thousands of folders is listed", async () => {
+  for (let at = 0; at < 2_100; at++) {
+    await mkdir(join(folder, `job-${at}`));
+    await writeFile(join(folder, `job-${at}`, ".set-aside-ckpt.pt"), "x");
+  }
+  expect(await listAside(folder)).toHaveLength(2_100);
+});
 
 test("a file that is in the bucket byte for byte is removed as a folder is, and no other one", async () => {
   const stored = await writeFiles("ckpt_50.pt");

@@ -7,6 +7,7 @@ import { isPointerName } from "#protocol/checkpoint/place.ts";
 import { crc32Hex } from "#storage/checksums/crc32.ts";
 import { removeEmptyFolder, removeOwned, renameOwned } from "#worker/base/disk/change-disk.ts";
 import { isThere } from "#worker/base/disk/is-there.ts";
+import { nameBeside } from "#worker/base/disk/name-beside.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { fileSetsOf } from "#worker/capture/detection/file-sets.ts";
 import type { SavedFile } from "#worker/capture/detection/group-by-step.ts";
@@ -54,7 +55,11 @@ export async function setAside(path: string, how: { isTorn: boolean }): Promise<
 /** Sets `path` aside beside `target`, its former name. Returns the new path. */
 export const keepAs = (path: string, target: string): Promise<string> => moveTo(path, { target, mark: "" });
 
-const besideOf = (target: string, mark: string): string => join(dirname(target), `${ASIDE}${mark}${basename(target)}`);
+/** Room for the mark of one that was set aside again. */
+const AGAIN_BYTES = ".again-9999".length;
+
+const besideOf = (target: string, mark: string): string =>
+  nameBeside(target, { before: `${ASIDE}${mark}`, roomBytes: AGAIN_BYTES });
 
 /** Moves it to a free name. Returns the new path. */
 async function moveTo(path: string, { target, mark }: { target: string; mark: string }): Promise<string> {
@@ -100,9 +105,9 @@ async function pointerContent(path: string): Promise<string> {
 
 const NOTHING_SEEN = { files: [], leftOut: [], special: [], sizeBytes: 0, newestMs: 0, fingerprint: null };
 
-/** As deep as the search for checkpoints goes. */
+/** As deep as the search for checkpoints goes, and as many folders as its first walk enters. */
 const MOST_LEVELS = 6;
-const MOST_FOLDERS = 2_000;
+const MOST_FOLDERS = 20_000;
 
 /**
  * Returns what lies set aside in a watched folder and below it, by path; nothing if the folder does not exist. Faults:

@@ -92,10 +92,10 @@ const ALWAYS: readonly OptionName[] = ["data", "json", "help"];
 export const isHubCommand = (name: string): name is HubCommandName => Object.hasOwn(HUB_COMMANDS, name);
 export const optionsOf = (command: HubCommandName): OptionName[] => [...HUB_COMMANDS[command].options, ...ALWAYS];
 
-export function helpText(command: HubCommandName | null): string {
+export function helpLines(command: HubCommandName | null): string[] {
   if (command === null) {
     const lines = Object.entries(HUB_COMMANDS).map(([name, { says }]) => `  ${name.padEnd(10)} ${says}`);
-    return ["npm run hub -- COMMAND", "", ...lines, "", "npm run hub -- COMMAND --help says more.", ""].join("\n");
+    return ["npm run hub -- COMMAND", "", ...lines, "", "npm run hub -- COMMAND --help says more."];
   }
   const spec: HubCommandSpec = HUB_COMMANDS[command];
   const options = optionsOf(command).map((name) => {
@@ -103,5 +103,5 @@ export function helpText(command: HubCommandName | null): string {
     return `  ${`--${name}${value === null ? "" : ` ${value}`}`.padEnd(28)} ${says}`;
   });
   const more = spec.more === undefined ? [] : ["", spec.more];
-  return [spec.usage, "", spec.says, ...more, "", ...options, ""].join("\n");
+  return [spec.usage, "", spec.says, ...more, "", ...options];
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { MigrationRefused } from "#prisma/migrate.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
-import { visibleLines, visibleText } from "#protocol/base/visible-text.ts";
+import { saidLines, visibleText } from "#protocol/base/visible-text.ts";
 import { PASSWORD_COST } from "#server/core/accounts/auth/password.ts";
 import { startFault } from "#server/platform/boxed-message.ts";
 import { readCommand } from "./read-command.ts";
@@ -36,7 +36,7 @@ try {
   const isJson = invocation.switches.has("json") && !invocation.isHelp;
   // A pipe takes 64 KiB at once; what waits behind them would be lost at the exit.
   process.stdout.on("error", () => process.exit(exitCode));
-  process.stdout.write(`${isJson ? visibleText(JSON.stringify(result)) : visibleLines(text)}\n`, () =>
+  process.stdout.write(`${isJson ? visibleText(JSON.stringify(result)) : saidLines(text)}\n`, () =>
     process.exit(exitCode),
   );
 } catch (error) {
@@ -45,6 +45,6 @@ try {
     process.exit(1);
   }
   const fault = startFault(error, { op: "hub" });
-  process.stderr.write(`${visibleLines(fault.message)}\n`);
+  process.stderr.write(`${fault.message}\n`);
   process.exit(FAULTS[fault.code].exit);
 }

@@ -4,9 +4,10 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { credentialDraft, profileDraft } from "#protocol/wire/requests.ts";
 import type { HistoryFound, JanitorReport } from "#protocol/wire/upkeep.ts";
 import { formatBytes, formatDuration } from "#protocol/base/units.ts";
+import type { Said } from "#protocol/base/visible-text.ts";
 import { checkMasterKey } from "#server/signer/check-master-key.ts";
 import { backUp } from "../back-up.ts";
-import { helpText, type HubCommandName } from "./commands.ts";
+import { helpLines, type HubCommandName } from "./commands.ts";
 import { confirmAtConsole } from "../confirm-deletions.ts";
 import { lookAtProfile, removedClause, runJanitor } from "../janitor.ts";
 import { createUser, disableUser, listUsers, setPassword, setRole, type UsersAt } from "./manage-users.ts";
@@ -37,7 +38,7 @@ export interface Surroundings {
 /** Result of a command: an object for programs, sentences for people. */
 export interface CommandResult {
   result: object;
-  text: string;
+  text: Said;
   exitCode: number;
 }
 
@@ -48,7 +49,7 @@ interface Scope {
   postgres: PostgresSettings | null;
 }
 
-const done = (result: object, text: string): CommandResult => ({ result, text, exitCode: 0 });
+const done = (result: object, text: Said): CommandResult => ({ result, text, exitCode: 0 });
 const toolsWish = ({ around, dataFolder, postgres }: Scope): ToolsWish => ({
   dataFolder,
   postgres,
@@ -82,7 +83,7 @@ async function backup({ invocation, around, dataFolder }: Scope): Promise<Comman
   });
   const removed = made.removed.length === 0 ? "" : ` ${made.removed.length} older ones were removed.`;
   const size = `${formatBytes(made.sizeBytes)} in ${formatDuration(made.tookMs)}`;
-  const text = `${made.file}\nWhole and checked, ${size}.${removed} The master key is not in it: keep it elsewhere.`;
+  const text = [made.file, `Whole and checked, ${size}.${removed} The master key is not in it: keep it elsewhere.`];
   return done(made, text);
 }
 
@@ -108,7 +109,7 @@ async function restore(scope: Scope): Promise<CommandResult> {
     "Nodes that enrolled after the backup enrol again. Whatever was revoked since (nodes, join tokens, accounts) has to be revoked again.",
   ];
   const isOpen = key === null;
-  return done({ ...restored, masterKey: isOpen ? "fits" : key.code }, lines.join("\n"));
+  return done({ ...restored, masterKey: isOpen ? "fits" : key.code }, lines);
 }
 
 function wishOf({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
@@ -156,15 +157,8 @@ function wishOf({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
   return { profile: draft.data, credential: credential.data };
 }
 
-/** Escapes control characters in keys, which are untrusted and could otherwise control a terminal. */
-const printable = (text: string): string =>
-  text.replace(
-    /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
-
 const refusedLines = (found: HistoryFound): string[] =>
-  found.refusedKeys.map(({ key, why }) => `  refused ${printable(key)}: ${printable(why)}`);
+  found.refusedKeys.map(({ key, why }) => `  refused ${key}: ${why}`);
 
 async function rebuildCommand(scope: Scope): Promise<CommandResult> {
   const wish = wishOf(scope);
@@ -174,11 +168,11 @@ async function rebuildCommand(scope: Scope): Promise<CommandResult> {
     ...refusedLines(found),
     "Start the hub and make the first account; nodes enrol again. Nothing is deleted until an admin confirms (`hub confirm`).",
   ];
-  return { ...done(found, lines.join("\n")), exitCode: found.refused > 0 ? 8 : 0 };
+  return { ...done(found, lines), exitCode: found.refused > 0 ? 8 : 0 };
 }
 
 /** Returns the lines about one run of the janitor. */
-export function janitorText(report: JanitorReport): string {
+export function janitorLines(report: JanitorReport): string[] {
   const line = (what: string, { count, bytes, oldestAt }: JanitorReport["objects"]) =>
     `  ${what.padEnd(34)} ${String(count).padStart(8)} ${formatBytes(bytes).padStart(10)}${oldestAt === null ? "" : `  oldest ${new Date(oldestAt).toISOString()}`}`;
   const { young, live, unknown } = report.kept;
@@ -196,7 +190,7 @@ export function janitorText(report: JanitorReport): string {
       ? `  removed ${report.removed.count} (${formatBytes(report.removed.bytes)})${removedClause(report)}`
       : "  Nothing was removed; --delete does it.",
     ...(report.fault === null ? [] : [`  stopped: ${report.fault.code} ${report.fault.subject ?? ""}`]),
-  ].join("\n");
+  ];
 }
 
 async function janitor(scope: Scope): Promise<CommandResult> {
@@ -212,7 +206,7 @@ async function janitor(scope: Scope): Promise<CommandResult> {
     return [await lookAtProfile(tools, row.id, wish)];
   });
   const exitCode = reports.some(({ fault }) => fault !== null) ? 8 : 0;
-  return { ...done({ reports }, reports.map(janitorText).join("\n")), exitCode };
+  return { ...done({ reports }, reports.flatMap(janitorLines)), exitCode };
 }
 
 async function confirm(scope: Scope): Promise<CommandResult> {
@@ -233,18 +227,18 @@ async function user(scope: Scope): Promise<CommandResult> {
   const { invocation, around } = scope;
   const [action, email = "", more] = invocation.operands;
   const readPassword = async () => (invocation.switches.has("stdin") ? around.readLine() : null);
-  const told = (password: string | null) => (password === null ? "" : `\nPassword, shown this once: ${password}`);
+  const told = (password: string | null) => (password === null ? [] : [`Password, shown this once: ${password}`]);
   const act = async (at: UsersAt): Promise<CommandResult> => {
     if (action === "list") {
       const users = await listUsers(at);
       const lines = users.map((one) => `${one.email}  ${one.role}${one.isDisabled ? "  disabled" : ""}`);
-      return done({ users }, users.length === 0 ? "There is no account." : lines.join("\n"));
+      return done({ users }, users.length === 0 ? "There is no account." : lines);
     }
     if (email === "") throw new Fault("BAD_INPUT", { op: "usage", subject: "user", detail: "whose account?" });
     if (action === "create") {
       const role = invocation.values.get("role") ?? "viewer";
       const password = await createUser(at, { email, role, password: await readPassword() });
-      return done({ email, role, password }, `${email} may sign in as ${role}.${told(password)}`);
+      return done({ email, role, password }, [`${email} may sign in as ${role}.`, ...told(password)]);
     }
     if (action === "role") {
       const role = more ?? invocation.values.get("role") ?? "";
@@ -257,7 +251,7 @@ async function user(scope: Scope): Promise<CommandResult> {
     }
     if (action === "password") {
       const password = await setPassword(at, { email, password: await readPassword() });
-      return done({ email, password }, `${email} has a new password and is signed out.${told(password)}`);
+      return done({ email, password }, [`${email} has a new password and is signed out.`, ...told(password)]);
     }
     const detail = "it is list, create, role, disable or password";
     throw new Fault("BAD_INPUT", { op: "usage", subject: `user ${action}`, detail });
@@ -286,7 +280,7 @@ const ONLY_FILES = {
 /** Carries out a parsed command line. @throws Fault, MigrationRefused */
 export async function runHubCommand(invocation: HubInvocation, around: Surroundings): Promise<CommandResult> {
   const { command } = invocation;
-  if (invocation.isHelp || command === null) return done({}, helpText(command).trimEnd());
+  if (invocation.isHelp || command === null) return done({}, helpLines(command));
   const dataFolder = resolve(invocation.values.get("data") ?? around.variables["TIDEMARK_DATA"] ?? "data");
   const postgres = readPostgres(around.variables, (name) => readSecret(around.variables, name));
   if (postgres !== null && (command === "backup" || command === "restore")) {
