@@ -2,12 +2,14 @@ import type { Pool } from "pg";
 import { Fault } from "#protocol/faults/fault.ts";
 import { MigrationRefused, readMigrations, type Migration } from "../migrate.ts";
 import type { Database, OpenedDatabase } from "../open.ts";
+import { assertHere, readMark } from "../copy/move-mark.ts";
 import { WORDS } from "../sql-words.ts";
 import type { Turns } from "../take-turns.ts";
 import { HubAdapter, type Nullable } from "./adapter.ts";
 import { PrismaClient } from "./client/client.ts";
 import { lockDatabase, type DatabaseLock, type LockWish } from "./lock-database.ts";
 import { findPendingPostgres, FOLDER, migratePostgres } from "./migrate.ts";
+import { runOn } from "./postgres-place.ts";
 import { openPool, openSession, roomOf, type PoolRoom, type PostgresPlace } from "./pool.ts";
 import { POSTGRES_WORDS } from "./words.ts";
 
@@ -51,7 +53,7 @@ const whileHeld = ({ turns, onWrite }: PostgresOptions, lock: DatabaseLock | nul
 
 /**
  * Opens the database of a hub, brings its schema up to date, and keeps other hubs out until `close`.
- * @throws MigrationRefused; Fault DATABASE_IN_USE when another hub has the database
+ * @throws MigrationRefused; Fault DATABASE_IN_USE when another hub has the database, DATABASE_MOVED
  */
 export async function openPostgres(place: PostgresPlace, options: PostgresOptions): Promise<OpenedPostgres> {
   const lock = options.lock === null ? null : await lockDatabase(place, options.lock);
@@ -59,6 +61,7 @@ export async function openPostgres(place: PostgresPlace, options: PostgresOption
   try {
     const session = await openSession(place);
     try {
+      assertHere(await readMark(runOn(session), "postgres"));
       await migratePostgres(session, options.migrations ?? (await readMigrations(FOLDER)));
     } finally {
       await session.end();

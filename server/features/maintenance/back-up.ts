@@ -6,6 +6,8 @@ import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { Fault } from "#protocol/faults/fault.ts";
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
+import { readFileMark } from "#prisma/copy/file-place.ts";
+import { assertHere } from "#prisma/copy/move-mark.ts";
 import {
   checkDatabase,
   DamagedDatabase,
@@ -86,7 +88,7 @@ async function prune(folder: string, keep: number): Promise<string[]> {
 
 /**
  * Takes a backup, also while a hub runs on the folder and writes.
- * @throws Fault NOT_FOUND without a database, FOLDER_UNWRITABLE, NO_SPACE, BACKUP_DAMAGED when the copy is not whole
+ * @throws Fault NOT_FOUND without a database, DATABASE_MOVED, FOLDER_UNWRITABLE, NO_SPACE, BACKUP_DAMAGED when the copy is not whole
  */
 export async function backUp(wish: BackupWish): Promise<Backup> {
   const database = join(wish.dataFolder, DATABASE);
@@ -94,6 +96,7 @@ export async function backUp(wish: BackupWish): Promise<Backup> {
   await access(database).catch(() => {
     throw new Fault("NOT_FOUND", { op: "backup", subject: database, detail: "there is no hub's database there" });
   });
+  assertHere(await readFileMark(database));
   try {
     await mkdir(wish.to, { recursive: true, mode: 0o700 });
     await sweepUnfinished(wish.to);

@@ -1,8 +1,9 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { access, chmod, copyFile, link, mkdir, rename, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { existsFile, setAside } from "#prisma/copy/file-place.ts";
 import { holdFolder } from "#prisma/hold-folder.ts";
 import { openAlone } from "#prisma/open.ts";
 import { openFile, syncFile, syncFolder, sweepUnfinished, unfinishedName } from "#prisma/snapshot.ts";
@@ -28,12 +29,6 @@ export interface Restored {
   runs: number;
   checkpoints: number;
 }
-
-const exists = (file: string): Promise<boolean> =>
-  access(file).then(
-    () => true,
-    () => false,
-  );
 
 /** Returns the time in the name of a backup, otherwise that of the file. */
 async function takenAt(file: string): Promise<number> {
@@ -73,24 +68,6 @@ async function mark(file: string, at: { now: number; asOf: number }): Promise<{ 
   }
 }
 
-/** Gives the present database a second name, with its write-ahead log merged in; a database that cannot be opened keeps its log. */
-async function setAside(database: string, aside: string): Promise<void> {
-  const client = await openFile(database);
-  try {
-    await client.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-  } catch {
-    // A damaged database is kept as it is.
-  } finally {
-    client.close();
-  }
-  await link(database, aside).catch(() => copyFile(database, aside));
-  const wal = await stat(`${database}-wal`).catch(() => null);
-  // The log belongs to the old file; SQLite would apply a log beside the new file to it.
-  if (wal !== null && wal.size > 0) await rename(`${database}-wal`, `${aside}-wal`);
-  else await rm(`${database}-wal`, { force: true });
-  await rm(`${database}-shm`, { force: true });
-}
-
 /**
  * Restores a backup.
  * @throws Fault FOLDER_IN_USE while a hub runs, NOT_FOUND, BACKUP_DAMAGED, NO_SPACE, FOLDER_UNWRITABLE
@@ -98,7 +75,7 @@ async function setAside(database: string, aside: string): Promise<void> {
  */
 export async function restoreBackup(wish: { from: string; dataFolder: string; now: number }): Promise<Restored> {
   const { from, dataFolder, now } = wish;
-  if (!(await exists(from))) throw new Fault("NOT_FOUND", { op: "restore", subject: from });
+  if (!(await existsFile(from))) throw new Fault("NOT_FOUND", { op: "restore", subject: from });
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   let taken: Fault | null = null;
   const unlock = await holdFolder(dataFolder, { waitMs: LOCK_WAIT_MS, onTaken: (fault) => (taken = fault) });
@@ -114,7 +91,7 @@ export async function restoreBackup(wish: { from: string; dataFolder: string; no
     await syncFile(staged);
     if (taken !== null) throw taken as Fault;
     let keptAt: string | null = null;
-    if (await exists(database)) {
+    if (await existsFile(database)) {
       keptAt = join(dataFolder, `hub-${timeInName(now)}-before-restore.db`);
       await setAside(database, keptAt);
     }

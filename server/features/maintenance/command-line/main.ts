@@ -31,6 +31,7 @@ try {
     now: Date.now,
     passwordCost: PASSWORD_COST,
     readLine,
+    tell: (line: string) => void process.stderr.write(`${visibleLines(line)}\n`),
   };
   const { result, text, exitCode } = await runHubCommand(invocation, around);
   const isJson = invocation.switches.has("json") && !invocation.isHelp;

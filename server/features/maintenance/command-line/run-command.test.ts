@@ -21,6 +21,7 @@ const around = {
   now: Date.now,
   passwordCost: 10,
   readLine: async () => "",
+  tell: () => undefined,
 };
 /** Runs a command line on the data of the hub, which goes on. */
 const hub = (line: string[], stdin = "") => {
