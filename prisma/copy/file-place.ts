@@ -1,12 +1,13 @@
 import { access, chmod, copyFile, link, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { migrate, readMigrations, textOf } from "../migrate.ts";
-import { checkDatabase, openFile, syncFile, syncFolder, unfinishedName } from "../snapshot.ts";
+import { checkDatabase, nameFinished, openFile, syncFile, syncFolder, unfinishedName } from "../snapshot.ts";
 import type { SqlClient } from "../connection.ts";
 import { markStatements, readMark, type MoveMark, type RunSql } from "./move-mark.ts";
 import type { Place } from "./place.ts";
-import type { RowTarget } from "./rows.ts";
+import { copyRows, type RowTarget } from "./rows.ts";
 import { openForRows, readSqliteRows, writeSqliteRows } from "./sqlite-rows.ts";
+import { presentTables } from "./tables.ts";
 
 /** The database file of a data folder, and new files with the rows of another database. */
 
@@ -146,4 +147,19 @@ export function createFilePlace(folder: string, name: string): Place {
       }
     },
   };
+}
+
+/**
+ * Copies a database to the new file `to`, in one consistent state and compared by hash. The hub may be running.
+ * @throws DamagedDatabase, MigrationRefused; Fault DATABASE_COPY_DIFFERS; errors of the disk
+ */
+export async function snapshotPlace(place: Place, to: string): Promise<void> {
+  const tables = await presentTables();
+  const unfinished = unfinishedName(to);
+  try {
+    await place.read((from) => fillFile(unfinished, (target) => copyRows({ from, to: target, tables }), null));
+    await nameFinished(unfinished, to);
+  } finally {
+    await rm(unfinished, { force: true });
+  }
 }

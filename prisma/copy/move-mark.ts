@@ -47,6 +47,9 @@ export function markStatements({ state, move, place, at }: MoveMark): string[] {
   ];
 }
 
+/** The statement that removes the mark, for a database that gets another content. */
+export const WITHOUT_MARK = `DROP TABLE IF EXISTS ${TABLE}`;
+
 /** Refuses a database that the hub does not work on. @throws Fault DATABASE_MOVED, which says where the data is */
 export function assertHere(mark: MoveMark | null): void {
   if (mark === null || mark.state === "arrived") return;

@@ -17,7 +17,7 @@ export interface Place {
   hasRows: (tables: readonly Table[]) => Promise<boolean>;
   /** Gives one consistent state of the database to `work`. */
   read: <T>(work: (source: RowSource) => Promise<T>) => Promise<T>;
-  /** Replaces all content by what `fill` writes, and sets the mark: all of it, or nothing when `fill` fails or the process ends. */
+  /** Replaces all content by what `fill` writes, and the mark: all of it, or nothing when `fill` fails or the process ends. */
   replace: <T>(wish: ReplaceWish<T>) => Promise<T>;
 }
 

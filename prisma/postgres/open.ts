@@ -1,6 +1,6 @@
 import type { Pool } from "pg";
 import { Fault } from "#protocol/faults/fault.ts";
-import { MigrationRefused, readMigrations, type Migration } from "../migrate.ts";
+import { readMigrations, type Migration } from "../migrate.ts";
 import type { Database, OpenedDatabase } from "../open.ts";
 import { assertHere, readMark } from "../copy/move-mark.ts";
 import { WORDS } from "../sql-words.ts";
@@ -8,7 +8,7 @@ import type { Turns } from "../take-turns.ts";
 import { HubAdapter, type Nullable } from "./adapter.ts";
 import { PrismaClient } from "./client/client.ts";
 import { lockDatabase, type DatabaseLock, type LockWish } from "./lock-database.ts";
-import { findPendingPostgres, FOLDER, migratePostgres } from "./migrate.ts";
+import { assertPresent, FOLDER, migratePostgres } from "./migrate.ts";
 import { runOn } from "./postgres-place.ts";
 import { openPool, openSession, roomOf, type PoolRoom, type PostgresPlace } from "./pool.ts";
 import { POSTGRES_WORDS } from "./words.ts";
@@ -102,14 +102,7 @@ export async function openPostgresBeside(
 ): Promise<OpenedPostgres> {
   const session = await openSession(place);
   try {
-    const { pending } = await findPendingPostgres(session, await readMigrations(FOLDER));
-    const [next] = pending;
-    if (next !== undefined) {
-      throw new MigrationRefused(`The database was written by an older version of Tidemark (before ${next.name}).`, {
-        why: "Only a hub brings it up to date, when it starts.",
-        fix: "Start this version of the hub once, then try again.",
-      });
-    }
+    await assertPresent(session);
   } finally {
     await session.end();
   }

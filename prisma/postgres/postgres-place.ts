@@ -1,10 +1,10 @@
 import type { Client } from "pg";
 import { Fault } from "#protocol/faults/fault.ts";
-import { markStatements, readMark, type MoveMark, type RunSql } from "../copy/move-mark.ts";
+import { markStatements, readMark, WITHOUT_MARK, type MoveMark, type RunSql } from "../copy/move-mark.ts";
 import type { Place } from "../copy/place.ts";
 import { readMigrations } from "../migrate.ts";
 import { lockDatabase, type DatabaseLock, type LockWish } from "./lock-database.ts";
-import { FOLDER, migratePostgres } from "./migrate.ts";
+import { assertPresent, FOLDER, migratePostgres } from "./migrate.ts";
 import { openLongSession, type PostgresPlace } from "./pool.ts";
 import { readPostgresRows, writePostgresRows } from "./rows.ts";
 
@@ -70,9 +70,10 @@ export function createPostgresPlace(place: PostgresPlace, lock: LockWish): Place
       }),
     read: (work) =>
       withSession(place, (session) =>
-        inTransaction(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", () =>
-          work(readPostgresRows(session)),
-        ),
+        inTransaction(session, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY", async () => {
+          await assertPresent(session);
+          return work(readPostgresRows(session));
+        }),
       ),
     replace: ({ tables, fill, mark: one }) =>
       withSession(place, async (session) => {
@@ -80,7 +81,7 @@ export function createPostgresPlace(place: PostgresPlace, lock: LockWish): Place
         const result = await inTransaction(session, "BEGIN", async () => {
           await session.query(`TRUNCATE ${tables.map(({ name }) => `"${name}"`).join(", ")}`);
           const filled = await fill(writePostgresRows(session));
-          if (one !== null) await mark(session, one);
+          await (one === null ? session.query(WITHOUT_MARK) : mark(session, one));
           if (held?.isHeld() === false) throw new Fault("DATABASE_UNREACHABLE");
           return filled;
         });

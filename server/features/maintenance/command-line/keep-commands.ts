@@ -10,14 +10,15 @@ import { openToolsBeside } from "./tools.ts";
 
 /** The commands that take and restore backups. */
 
-export async function backup({ invocation, around, dataFolder }: Scope): Promise<CommandResult> {
-  const settings = readUpkeepSettings(around.variables, { dataFolder, isPostgres: false });
+export async function backup({ invocation, around, dataFolder, postgres }: Scope): Promise<CommandResult> {
+  const settings = readUpkeepSettings(around.variables, dataFolder);
   const keep = invocation.values.get("keep") ?? null;
   if (keep !== null && !/^[1-9]\d{0,3}$/.test(keep)) {
     throw new Fault("BAD_INPUT", { op: "usage", subject: "--keep", detail: "it is a number from 1 to 9999" });
   }
   const made = await backUp({
     dataFolder,
+    postgres,
     to: resolve(invocation.values.get("to") ?? settings.backupFolder),
     keep: keep === null ? null : Number(keep),
     compress: invocation.switches.has("gzip") ? "gzip" : "none",
@@ -30,9 +31,9 @@ export async function backup({ invocation, around, dataFolder }: Scope): Promise
 }
 
 export async function restore(scope: Scope): Promise<CommandResult> {
-  const { invocation, around, dataFolder } = scope;
+  const { invocation, around, dataFolder, postgres } = scope;
   const from = resolve(invocation.operands[0] ?? "");
-  const restored = await restoreBackup({ from, dataFolder, now: around.now() });
+  const restored = await restoreBackup({ from, dataFolder, postgres, now: around.now() });
   // Checks the master key now, because a hub without it does not start.
   const key = await withTools(await openToolsBeside(toolsWish(scope)), async ({ db, signer }) =>
     checkMasterKey(db, signer, around.now()).then(

@@ -4,6 +4,7 @@ import { MigrationRefused } from "#prisma/migrate.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { visibleLines, visibleText } from "#protocol/base/visible-text.ts";
 import { PASSWORD_COST } from "#server/core/accounts/auth/password.ts";
+import { HANDED, receiveSecrets } from "#server/platform/receive-secrets.ts";
 import { startFault } from "#server/platform/boxed-message.ts";
 import { readCommand } from "./read-command.ts";
 import { runHubCommand } from "./run-command.ts";
@@ -24,8 +25,9 @@ async function readLine(): Promise<string> {
 process.umask(0o077);
 try {
   const invocation = readCommand(process.argv.slice(2));
+  const handed = process.env[HANDED] === undefined ? {} : await receiveSecrets();
   const around = {
-    variables: process.env,
+    variables: { ...process.env, ...handed },
     secret: secretText("TIDEMARK_SECRET"),
     previous: secretText("TIDEMARK_SECRET_PREVIOUS"),
     now: Date.now,

@@ -7,23 +7,18 @@ import { holdFolder } from "#prisma/hold-folder.ts";
 import { timeInName } from "#prisma/upgrade.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import { addressOf, type PostgresSettings } from "#server/platform/settings/read-postgres.ts";
+import { addressOf } from "#server/platform/settings/read-postgres.ts";
 import { readSecret } from "#server/platform/settings/read-secret.ts";
 import { createSigner } from "#server/signer/answer.ts";
-import { DATABASE } from "../back-up.ts";
+import { DATABASE, LOCK_WAIT_MS, openPlace } from "../open-place.ts";
 import { done, toolsWish, type CommandResult, type Scope } from "./scope.ts";
-import { LOCK_WAIT_MS, onTaken, settleStored } from "./tools.ts";
+import { onTaken, settleStored } from "./tools.ts";
 
 /** `hub move`: keeps hubs out of both databases, checks the master key, and has the data moved. */
 
 const refuse = (subject: string, detail: string): Fault => new Fault("BAD_INPUT", { op: "usage", subject, detail });
 /** Enough for a command that does one thing after the other. */
 const CONNECTIONS = 2;
-
-async function postgresPlace(settings: PostgresSettings): Promise<Place> {
-  const { createPostgresPlace } = await import("#prisma/postgres/postgres-place.ts");
-  return createPostgresPlace(settings, { waitMs: LOCK_WAIT_MS, onTaken });
-}
 
 /** Returns the data folder that a target names by itself or by its database file. @throws Fault BAD_INPUT */
 async function folderOf(subject: string, text: string): Promise<string> {
@@ -36,14 +31,14 @@ async function folderOf(subject: string, text: string): Promise<string> {
   return path;
 }
 
-async function targetOf({ invocation, around }: Scope): Promise<Place> {
+async function targetOf({ invocation, around, dataFolder }: Scope): Promise<Place> {
   const given = invocation.values.get("to") ?? null;
   const text = given ?? readSecret(around.variables, "TIDEMARK_MOVE_TO");
   const subject = given === null ? "TIDEMARK_MOVE_TO" : "--to";
   if (text === null) throw refuse("--to", "it is missing: a postgres:// address, or a data folder");
   if (!/^postgres(ql)?:/i.test(text)) return createFilePlace(await folderOf(subject, text), DATABASE);
   const url = addressOf(subject, text);
-  return postgresPlace({ url, directUrl: url, connections: CONNECTIONS });
+  return openPlace({ dataFolder, postgres: { url, directUrl: url, connections: CONNECTIONS } }, onTaken);
 }
 
 /** Locks everything that a hub on either database would lock. Returns what unlocks it. */
@@ -102,7 +97,7 @@ function textOf(
 export async function moveCommand(scope: Scope): Promise<CommandResult> {
   const { around, dataFolder, postgres } = scope;
   const to = await targetOf(scope);
-  const from = postgres === null ? createFilePlace(dataFolder, DATABASE) : await postgresPlace(postgres);
+  const from = await openPlace({ dataFolder, postgres }, onTaken);
   if (from.name === to.name) throw refuse("--to", "the hub works on this database already");
   const folders = new Set([dataFolder, to.folder ?? dataFolder]);
   const startedAt = performance.now();

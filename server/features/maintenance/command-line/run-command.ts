@@ -186,21 +186,11 @@ const ACTIONS: Record<HubCommandName, (scope: Scope) => Promise<CommandResult>> 
   user,
 };
 
-/** Why a command refuses where TIDEMARK_DATABASE_URL is set: it would handle the file in the data folder, which no hub uses. */
-const ONLY_FILES = {
-  backup: "it copies SQLite alone; this database is PostgreSQL, which pg_dump copies (docs/postgres.md)",
-  restore:
-    "it restores SQLite alone; this database is PostgreSQL: restore it with pg_restore while no hub runs (docs/postgres.md)",
-} as const;
-
 /** Carries out a parsed command line. @throws Fault, MigrationRefused */
 export async function runHubCommand(invocation: HubInvocation, around: Surroundings): Promise<CommandResult> {
   const { command } = invocation;
   if (invocation.isHelp || command === null) return done({}, helpText(command).trimEnd());
   const dataFolder = resolve(invocation.values.get("data") ?? around.variables["TIDEMARK_DATA"] ?? "data");
   const postgres = readPostgres(around.variables, (name) => readSecret(around.variables, name));
-  if (postgres !== null && (command === "backup" || command === "restore")) {
-    throw new Fault("BAD_INPUT", { op: "usage", subject: `hub ${command}`, detail: ONLY_FILES[command] });
-  }
   return ACTIONS[command]({ invocation, around, dataFolder, postgres });
 }

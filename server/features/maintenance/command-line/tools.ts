@@ -16,7 +16,7 @@ import { createKeyedLock, type KeyedLock } from "#server/platform/keyed-lock.ts"
 import { Live } from "#server/core/live/live.ts";
 import { createStores } from "#server/core/profiles/open-store.ts";
 import type { Reach } from "#server/platform/reach.ts";
-import { DATABASE } from "../back-up.ts";
+import { DATABASE, LOCK_WAIT_MS } from "../open-place.ts";
 import type { Stores } from "#server/core/api/ports/stores.ts";
 
 /**
@@ -52,8 +52,6 @@ export interface ToolsWish {
   /** Changes the data folder once it is locked, before the master key is read. */
   prepare?: () => Promise<void>;
 }
-
-export const LOCK_WAIT_MS = 3_000;
 
 function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): Tools {
   const { reach, now } = wish;
