@@ -15,6 +15,8 @@ import { POSTGRES_WORDS } from "./words.ts";
 
 export interface OpenedPostgres extends OpenedDatabase {
   room: () => PoolRoom;
+  /** False while another hub may have the database. */
+  canWrite: () => boolean;
 }
 
 export interface PostgresOptions {
@@ -79,6 +81,7 @@ export async function openPostgres(place: PostgresPlace, options: PostgresOption
     return {
       db,
       room: () => roomOf(pool),
+      canWrite: () => lock === null || lock.isHeld(),
       close: async () => {
         await db.$disconnect();
         await pool.end();
