@@ -2,6 +2,7 @@ import type { Client } from "pg";
 import { Fault } from "#protocol/faults/fault.ts";
 import { markStatements, readMark, WITHOUT_MARK, type MoveMark, type RunSql } from "../copy/move-mark.ts";
 import type { Place } from "../copy/place.ts";
+import { databaseFailure } from "../database-failure.ts";
 import { readMigrations } from "../migrate.ts";
 import { lockDatabase, type DatabaseLock, type LockWish } from "./lock-database.ts";
 import { assertPresent, FOLDER, migratePostgres } from "./migrate.ts";
@@ -18,6 +19,14 @@ export const runOn =
 export function withoutPassword(address: string): string {
   const { protocol, username, host, pathname } = new URL(address);
   return `${protocol}//${username === "" ? "" : `${username}@`}${host}${pathname}`;
+}
+
+/** Returns an error of the connection as a fault that names the database, with the words of the server about it. */
+function named(error: unknown, subject: string): unknown {
+  if (error instanceof Fault) return new Fault(error.code, { ...error.context, subject });
+  const failure = databaseFailure(error);
+  if (failure === null || !(error instanceof Error)) return error;
+  return new Fault(failure, { subject, detail: error.message, cause: error });
 }
 
 async function withSession<T>(place: PostgresPlace, work: (session: Client) => Promise<T>): Promise<T> {
@@ -52,7 +61,9 @@ export function createPostgresPlace(place: PostgresPlace, lock: LockWish): Place
     name: withoutPassword(place.directUrl),
     folder: null,
     lock: async () => {
-      const taken = await lockDatabase(place, lock);
+      const taken = await lockDatabase(place, lock).catch((error: unknown): never => {
+        throw named(error, withoutPassword(place.directUrl));
+      });
       held = taken;
       return taken.release;
     },

@@ -155,6 +155,17 @@ describe.skipIf(server === undefined)("a database of PostgreSQL", () => {
     expect(await session(`SELECT "setBy" FROM "LinkPolicy"`)).toEqual([{ setBy: "somebody" }]);
   });
 
+  test("is named when it is not there, without its password", async () => {
+    const url = new URL(address.directUrl);
+    Object.assign(url, { pathname: "/missing", password: "planted-word" });
+    const missing = createPostgresPlace({ ...address, directUrl: url.href }, { waitMs: 0, onTaken: () => undefined });
+    const error: unknown = await missing.lock().catch((one: unknown) => one);
+    expect(error).toMatchObject({ code: "DATABASE_UNREACHABLE" });
+    expect(String(error)).toContain("/missing: ");
+    expect(String(error)).toContain('database "missing" does not exist');
+    expect(String(error)).not.toContain("planted-word");
+  });
+
   test("is read in one state while a hub writes", async () => {
     await fillFile(file.name, (target) => fillTables(target, tables, 3), null);
     await move(file, postgres);
