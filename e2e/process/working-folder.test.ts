@@ -19,16 +19,19 @@ describe.each(IMPLEMENTATIONS)("with %s", (implementation) => {
       "base/model.pt": BASE,
       "model.safetensors": BASE,
       "ckpt.pt": BASE,
+      "pretrained/checkpoint-5000/model.safetensors": BASE,
       "data/step_900/model.pt": BASE,
     })) {
       mkdirSync(dirname(join(folder, name)), { recursive: true });
       writeFileSync(join(folder, name), text);
     }
   }
-  /** Prepares data, and writes one step after the step from which it goes on. */
+  /** Prepares data and a tokenizer, fetches a model, and writes one step after the step from which it goes on. */
   const TRAINING = program(`const fs = require("node:fs");
     fs.mkdirSync("data/step_999", { recursive: true });
     fs.writeFileSync("data/step_999/model.pt", "d".repeat(9_000));
+    fs.writeFileSync("tokenizer_config.json", "{}");
+    fs.writeFileSync("downloaded.pt", Buffer.concat([Buffer.from([0x80, 2]), Buffer.alloc(9_000)]));
     const step = Number(process.env.TIDEMARK_RESUME_STEP || 0) + 10;
     fs.mkdirSync("out/step_" + step, { recursive: true });
     fs.writeFileSync("out/step_" + step + "/model.pt", String(step).repeat(4_000));
@@ -40,6 +43,7 @@ describe.each(IMPLEMENTATIONS)("with %s", (implementation) => {
     bring(first);
     const worker = await staged.startNode({ name: "here", run: "here", isThere: true, program: TRAINING, flags });
     expect((await worker.exited).code, said(worker)).toBe(0);
+    expect(said(worker)).toContain("data/step_999/model.pt");
     expect(said(worker)).toContain(
       `Watching the working folder ${first} for checkpoints of here that the program writes there`,
     );

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { anyEpoch, step, writerEpoch } from "../base/names.ts";
+import { anyEpoch, id, step, writerEpoch } from "../base/names.ts";
 
 /**
  * A new line of training in a run: its program counts from a lower step than the run had reached. The line has an epoch of its
@@ -24,6 +24,9 @@ export type LineBranch = z.infer<typeof lineBranch>;
 export const isSameBranch = (a: LineBranch | null | undefined, b: LineBranch | null | undefined): boolean =>
   a != null && b != null && JSON.stringify(lineBranch.parse(a)) === JSON.stringify(lineBranch.parse(b));
 
-/** A line that the hub could not be asked to open yet. `after.epoch` is 0 where the epoch before it is not known either. */
-export const unopenedLine = lineBranch.extend({ after: branchPoint });
+/**
+ * A line that the hub could not be asked to open yet. `id` tells it from another of equal steps. `after.epoch` is the epoch before it:
+ * 0 where that is not known, or is itself a line that waits.
+ */
+export const unopenedLine = lineBranch.extend({ id, after: branchPoint });
 export type UnopenedLine = z.infer<typeof unopenedLine>;

@@ -252,7 +252,6 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     refused: new Map(),
     leftOut: new Set(),
     beginnings: new Map(),
-    linesBegun: new Map(),
     preparesRuns: beginning.preparesRuns,
     engines,
     turns: new Map(),

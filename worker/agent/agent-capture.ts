@@ -8,7 +8,7 @@ import { judgeBeginning } from "./judge-beginning.ts";
 import type { Watch } from "../capture/watch.ts";
 import type { Capturing } from "../capture/keep-capturing.ts";
 import type { Capture } from "../capture/capture.ts";
-import { beginLine } from "./begin-line.ts";
+import { beginLine, unopenedOf } from "./begin-line.ts";
 import { specialRefusal } from "../capture/refusals.ts";
 import { takeCapture, type TakeParts } from "../capture/take-capture.ts";
 import { warnOfPace } from "./warn-of-pace.ts";
@@ -29,7 +29,9 @@ const takingOf = (agent: Agent): TakeParts => ({
 
 /** Captures a checkpoint now, for any caller. Returns null when it was captured already. Faults: those of `takeCapture`. */
 export async function captureNow(agent: Agent, about: Parameters<typeof takeCapture>[1]): Promise<Capture | null> {
-  const taken = await takeCapture(takingOf(agent), about);
+  const inRoot = about.watchedRoot?.index ?? 0;
+  const newLine = await unopenedOf(agent, { run: about.run, inRoot });
+  const taken = await takeCapture(takingOf(agent), { ...about, newLine });
   if (taken === null) return null;
   sayCaptured(agent, taken);
   const left = specialRefusal(about.candidate, about.look);

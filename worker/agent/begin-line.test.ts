@@ -172,9 +172,48 @@ test("while the hub cannot be asked the step gets a line of its own, and a lower
     captures.push({ run, step, capturedAt: at, epoch: null, ...(line !== null && { newLine: line }) });
     return line;
   };
-  const first = { from: null, after: { epoch: 3, step: 200 }, step: 30 };
-  expect(await take(30, 6_000)).toEqual(first);
+  const first = await take(30, 6_000);
+  expect(first).toMatchObject({ from: null, after: { epoch: 3, step: 200 }, step: 30 });
   expect(await take(40, 7_000)).toEqual(first);
-  expect(await take(5, 8_000)).toEqual({ from: null, after: { epoch: 0, step: 40 }, step: 5 });
-  expect(await take(6, 9_000)).toEqual({ from: null, after: { epoch: 0, step: 40 }, step: 5 });
+  const second = await take(5, 8_000);
+  // Its epoch before is that of a line that waits too.
+  expect(second).toMatchObject({ from: null, after: { epoch: 0, step: 40 }, step: 5 });
+  expect(await take(6, 9_000)).toEqual(second);
+  // A crash loop: the third life writes the same steps as the second one.
+  const third = await take(5, 10_000);
+  expect(third).toMatchObject({ after: { epoch: 0, step: 6 }, step: 5 });
+  expect(new Set([first?.id, second?.id, third?.id]).size).toBe(3);
+});
+
+test("a line that the hub refuses for now is kept for later, and a final model goes with the checkpoints before it", async () => {
+  const captures: object[] = [];
+  const { parts, begin } = partsOf({ captures });
+  begin.mockRejectedValue(new Fault("ACCESS_DENIED", { op: "claimEpoch" }));
+  const line = await beginLine(parts, { run }, written(30, 6_000));
+  expect(line).toMatchObject({ step: 30 });
+  captures.push({ run, step: 30, capturedAt: 6_000, epoch: null, newLine: line });
+  const final = written(0, 7_000);
+  Object.assign(final.candidate, { role: "final-model" });
+  expect(await beginLine(parts, { run }, final)).toEqual(line);
+  begin.mockRejectedValue(new Fault("EPOCH_OVER", { op: "claimEpoch" }));
+  captures.length = 0;
+  await expect(beginLine(parts, { run }, written(30, 6_000))).rejects.toMatchObject({ code: "EPOCH_OVER" });
+});
+
+test("captures that fail begin no line each, so that they do not use up the limit", async () => {
+  const { parts, begin } = partsOf();
+  begin.mockRejectedValue(new Fault("HUB_UNREACHABLE", { op: "claimEpoch" }));
+  for (let tries = 0; tries < 40; tries++)
+    expect(await beginLine(parts, { run }, written(30, 6_000))).toMatchObject({ step: 30 });
+  const { parts: many, begin: never } = partsOf({
+    captures: Array.from({ length: 16 }, (_, at) => ({
+      run,
+      step: 1,
+      capturedAt: at,
+      epoch: null,
+      newLine: { id: `${at}` },
+    })),
+  });
+  expect(await beginLine(many, { run }, written(0, 6_000))).toEqual({ id: "15" });
+  expect(never).not.toHaveBeenCalled();
 });

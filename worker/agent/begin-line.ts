@@ -1,3 +1,5 @@
+import { randomUUID } from "node:crypto";
+import { isFatal } from "../hub-link/stream.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { UnopenedLine } from "#protocol/checkpoint/line-branch.ts";
 import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
@@ -43,46 +45,52 @@ export async function beginLine(
   { run, root }: Pick<Watch, "run" | "root">,
   { candidate, look }: { candidate: Candidate; look: Look },
 ): Promise<UnopenedLine | null> {
-  const { options, runs, session, reporter, linesBegun, beginnings } = parts;
+  const { options, hub, runs, session, reporter, beginnings } = parts;
   const { step, stepFrom } = candidate;
-  if (candidate.role !== undefined) return null;
   // A hub that has said nothing yet most likely knows lines.
   if (session.knows(options.group === null ? "line" : "branch") === false) return null;
   const inRoot = root?.index ?? 0;
   const unopened = await unopenedOf(parts, { run, inRoot });
+  // A final model belongs to the line of the checkpoints before it.
+  if (candidate.role !== undefined) return unopened;
   const epoch = runs.get(run)?.claim?.epoch ?? parts.ledger.writerEpoch(run);
   const known = beginnings.get(run);
-  const beginning = unopened === null && (known?.root ?? 0) === inRoot ? known : undefined;
+  // After a line that was opened late, what the program was given before it no longer counts.
+  const isPresent = known !== undefined && (known.root ?? 0) === inRoot && known.epoch >= (epoch ?? 0);
+  const beginning = unopened === null && isPresent ? known : undefined;
   const after = stepFrom === "time" ? null : reachedBefore(parts, { run, epoch, unopened, step, inRoot, beginning });
   if (after === null) return unopened;
   // An older checkpoint that was touched again, or a copy of one, contains files from before.
   const oldestMs = look.files.reduce((oldest, { mtimeMs }) => Math.min(oldest, mtimeMs), Infinity);
-  const begun = linesBegun.get(run) ?? 0;
-  if (oldestMs <= after.at || begun >= MOST_LINES) return unopened;
+  if (oldestMs <= after.at || linesOf(parts, run) >= MOST_LINES) return unopened;
   // Reported first, because the discarded steps belong to the epoch that the program was given.
   if (beginning !== undefined && look.newestMs >= beginning.startedAt)
     await judgeBeginning(parts, run, { step, by: "checkpoint", path: candidate.path });
   const given = beginning?.given;
   const line: UnopenedLine = {
+    id: randomUUID(),
     from: given === undefined ? null : { epoch: given.epoch, step: given.step, ...byTime(given) },
     after: { epoch: (unopened === null ? epoch : null) ?? 0, step: after.step, ...byTime(after) },
     step,
   };
+  if (unopened !== null) return line;
   try {
     // Also claims the run where no upload did so yet.
-    if (unopened === null) await inTime(parts.hub, () => openLine(parts, run, line));
-  } catch (error) {
-    if (!isFault(error) || error.retry === "never") throw error;
-    reporter.waitingFor(error);
-    linesBegun.set(run, begun + 1);
+    await inTime(hub, () => openLine(parts, run, line));
     beginnings.delete(run);
+    return null;
+  } catch (error) {
+    // What is captured is kept for when the hub answers, or a person has repaired what it refuses.
+    if (!isFault(error) || error.code === "EPOCH_OVER" || isFatal(error)) throw error;
+    reporter.waitingFor(error);
     return line;
   }
-  if (unopened !== null) return line;
-  linesBegun.set(run, begun + 1);
-  beginnings.delete(run);
-  return null;
 }
+
+/** Returns how many lines of a run began in this process, with those that are not opened yet. */
+const linesOf = ({ linesBegun, ledger }: Pick<Parts, "linesBegun" | "ledger">, run: RunName): number =>
+  (linesBegun.get(run) ?? 0) +
+  new Set(ledger.all().flatMap((one) => (one.run === run && one.newLine != null ? [one.newLine.id] : []))).size;
 
 /** Longest time that a capture waits for an answer of the hub: meanwhile the program may remove the checkpoint. */
 const CAPTURE_WAITS_MS = 5_000;
@@ -103,7 +111,7 @@ async function inTime<T>({ isUp }: Pick<Agent["hub"], "isUp">, work: () => Promi
 }
 
 /** Returns the line to which the last capture of a watched folder belongs while it cannot be opened; null: to an epoch. */
-async function unopenedOf(
+export async function unopenedOf(
   { hub, ledger, openLines, reporter }: Pick<Parts, "hub" | "ledger" | "openLines" | "reporter">,
   { run, inRoot }: { run: RunName; inRoot: number },
 ): Promise<UnopenedLine | null> {
@@ -112,7 +120,7 @@ async function unopenedOf(
     null;
   if (lineOfLast() === null) return null;
   await inTime(hub, () => openLines(run)).catch((error: unknown) => {
-    if (!isFault(error) || error.retry === "never") throw error;
+    if (!isFault(error) || error.code === "EPOCH_OVER" || isFatal(error)) throw error;
     reporter.waitingFor(error);
   });
   return lineOfLast();

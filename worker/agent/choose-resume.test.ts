@@ -55,6 +55,13 @@ describe("on the machine that wrote last", () => {
     expect(setAside).toEqual([at(600, torn)]);
   });
 
+  test("a higher step that was written before the newest belongs to an earlier line, and does not win", () => {
+    const before = at(900, { ...known, writtenAt: 3_000 });
+    const { from, setAside } = choose({ local: [at(500, known), before] });
+    expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500, source: "name" });
+    expect(setAside).toEqual([before]);
+  });
+
   test("older ones on the disk do not win over what is safe", () => {
     expect(choose({ local: [at(400)] }).from).toEqual({ kind: "restore", ...newest });
   });

@@ -115,6 +115,9 @@ export function movedWith(
   return names.filter((name, at) => at === 0 || !stays(name));
 }
 
+/** Times of some disks are rounded to so much. */
+const COARSE_MS = 2_000;
+
 function chooseFrom({ newest, isSameEpoch, isFirstStart, wish, local }: ResumeInput): Resume["from"] {
   if (wish.kind === "beginning") return { kind: "start" };
   const isTrusted = (one: LocalCheckpoint): boolean => {
@@ -122,7 +125,9 @@ function chooseFrom({ newest, isSameEpoch, isFirstStart, wish, local }: ResumeIn
     if (newest === null) return wish.kind === "newest";
     // A local copy of the bucket's newest checkpoint need not be downloaded again.
     const isThatOne = one.isKnown && one.step === newest.step;
-    return wish.kind === "newest" && isSameEpoch ? one.step >= newest.step : isThatOne;
+    // A higher step that was written before the newest belongs to an earlier line of training.
+    const isLater = one.step === newest.step || one.writtenAt >= newest.capturedAt - COARSE_MS;
+    return wish.kind === "newest" && isSameEpoch ? one.step >= newest.step && isLater : isThatOne;
   };
   // Without Tidemark the program would have continued from this older checkpoint.
   const isBelieved = (one: LocalCheckpoint): boolean =>

@@ -34,7 +34,9 @@ export async function readLocalCheckpoints(
     // A candidate that cannot be read could be neither captured nor moved.
     const look = await lookAt(candidate).catch(() => null);
     if (look === null) continue;
-    const { why, content } = await recogniser.judge(candidate, look);
+    const { why, content, isForeign } = await recogniser.judge(candidate, look);
+    // What a person brought is neither gone on from nor moved.
+    if (isForeign === true) continue;
     const isEmpty = look.files.length === 0;
     // A folder without recognized content counts if its program had just made it, or had only described its model there. The
     // folder's name must then contain a word that savers use; any other folder may be anybody's.

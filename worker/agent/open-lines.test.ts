@@ -5,7 +5,13 @@ import { createLineOpener } from "./open-lines.ts";
 const run = runName.parse("llama");
 
 test("lines that wait are opened once, the oldest first, each after the epoch before it", async () => {
-  const line = (after: number, step: number) => ({ from: null, after: { epoch: 0, step: after }, step });
+  const line = (after: number, step: number, epoch = 0) => ({
+    id: `${after}-${step}`,
+    from: null,
+    after: { epoch, step: after },
+    step,
+  });
+  const branch = (after: number, step: number, epoch: number) => ({ from: null, after: { epoch, step: after }, step });
   const captures = [
     { id: "e", run, capturedAt: 5, epoch: null, newLine: line(40, 5) },
     { id: "a", run, capturedAt: 1, epoch: null },
@@ -20,12 +26,13 @@ test("lines that wait are opened once, the oldest first, each after the epoch be
     runs: { epochOf: async () => ({ epoch: present }), beginLine: begin },
     ledger: { all: () => captures, update },
     reporter: { lineBegun: vi.fn() },
+    linesBegun: new Map(),
   };
   const open = createLineOpener(parts as unknown as Parameters<typeof createLineOpener>[0]);
   await Promise.all([open(run), open(run)]);
   expect(begin.mock.calls).toEqual([
-    [run, { ...line(200, 30), after: { epoch: 7, step: 200 } }],
-    [run, { ...line(40, 5), after: { epoch: 8, step: 40 } }],
+    [run, branch(200, 30, 7)],
+    [run, branch(40, 5, 8)],
   ]);
   expect(captures.map(({ id, epoch, newLine }) => [id, epoch, newLine ?? null])).toEqual([
     ["e", 9, null],
@@ -36,18 +43,45 @@ test("lines that wait are opened once, the oldest first, each after the epoch be
 });
 
 test("a line whose answer came late is not opened a second time", async () => {
-  const line = { from: null, after: { epoch: 0, step: 200 }, step: 30 };
+  const line = { id: "line", from: null, after: { epoch: 7, step: 200 }, step: 30 };
   const captures = [{ id: "a", run, capturedAt: 1, epoch: null, newLine: line }];
   const begin = vi.fn(async () => ({ epoch: 9 }));
   const update = async (_: string, change: object) => void Object.assign(captures[0] ?? {}, change);
   const parts = {
     runs: {
-      epochOf: async () => ({ epoch: 8, branch: { ...line, after: { epoch: 7, step: 200 } } }),
+      epochOf: async () => ({ epoch: 8, branch: { from: null, after: line.after, step: 30 } }),
       beginLine: begin,
     },
     ledger: { all: () => captures, update },
     reporter: { lineBegun: vi.fn() },
+    linesBegun: new Map(),
   };
   await createLineOpener(parts as unknown as Parameters<typeof createLineOpener>[0])(run);
   expect([begin.mock.calls.length, captures[0]?.epoch]).toEqual([0, 8]);
+});
+
+test.each([
+  ["another node took the run over", undefined],
+  ["a later line began elsewhere", { from: null, after: { epoch: 8, step: 9 }, step: 3 }],
+])("lines that wait belong to the epoch before them once %s", async (_, branch) => {
+  const line = (id: string, epoch: number) => ({ id, from: null, after: { epoch, step: 200 }, step: 30 });
+  const captures = [
+    { id: "a", run, capturedAt: 1, epoch: null, newLine: line("one", 7) },
+    { id: "b", run, capturedAt: 2, epoch: null, newLine: line("two", 0) },
+  ];
+  const begin = vi.fn(async () => ({ epoch: 10 }));
+  const update = async (id: string, change: object) =>
+    void Object.assign(captures.find((one) => one.id === id) ?? {}, change);
+  const parts = {
+    runs: { epochOf: async () => ({ epoch: 9, branch }), beginLine: begin },
+    ledger: { all: () => captures, update },
+    reporter: { lineBegun: vi.fn() },
+    linesBegun: new Map(),
+  };
+  await createLineOpener(parts as unknown as Parameters<typeof createLineOpener>[0])(run);
+  expect(begin).not.toHaveBeenCalled();
+  expect(captures.map(({ epoch, newLine }) => [epoch, newLine])).toEqual([
+    [7, null],
+    [7, null],
+  ]);
 });

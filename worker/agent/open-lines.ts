@@ -9,46 +9,59 @@ interface LineParts {
   runs: Pick<Runs, "epochOf" | "beginLine">;
   ledger: Pick<Ledger, "all" | "update">;
   reporter: Pick<ConsoleReporter, "lineBegun">;
+  /** How many lines of each run this process has opened. */
+  linesBegun: Map<RunName, number>;
 }
 
-/** Opens a line as the next epoch. @throws Fault EPOCH_OVER, those of the hub, NO_SPACE, WRITE_FAILED */
+/**
+ * Opens a line as the next epoch. Returns null when the run has gone on elsewhere since: another node took it over, or a person chose
+ * its start. The line then belongs to the epoch before it. @throws Fault EPOCH_OVER, those of the hub, NO_SPACE, WRITE_FAILED
+ */
 export async function openLine(
-  { runs, ledger, reporter }: LineParts,
+  { runs, ledger, reporter, linesBegun }: LineParts,
   run: RunName,
-  line: UnopenedLine,
-): Promise<number> {
+  { id: _, ...line }: UnopenedLine,
+): Promise<number | null> {
   const present = await runs.epochOf(run);
-  // An answer to an earlier question came late.
-  if (isOpened(line, present.branch)) return present.epoch;
   const { epoch } = present;
+  const branch: LineBranch = { ...line, after: { ...line.after, epoch: line.after.epoch || epoch } };
+  // An answer to an earlier question came late.
+  if (isSameBranch(branch, present.branch)) return epoch;
+  if (branch.after.epoch !== epoch) return null;
   // Captures from before the hub could be asked belong to the line that ends.
   for (const item of ledger.all())
     if (item.run === run && item.epoch === null && item.newLine == null) await ledger.update(item.id, { epoch });
-  const branch: LineBranch = { ...line, after: { ...line.after, epoch: line.after.epoch || epoch } };
   const claim = await runs.beginLine(run, branch);
+  linesBegun.set(run, (linesBegun.get(run) ?? 0) + 1);
   reporter.lineBegun({ run, epoch: claim.epoch, branch });
   return claim.epoch;
 }
-
-/** Returns whether the branch of an epoch is that of the line. */
-const isOpened = (line: UnopenedLine, branch: LineBranch | undefined): boolean =>
-  branch !== undefined &&
-  isSameBranch(branch, { ...line, after: { ...line.after, epoch: line.after.epoch || branch.after.epoch } });
 
 /**
  * Creates the function that opens the lines of a run which the hub could not be asked to open when they began, the oldest first. Their
  * captures get the epochs of their lines. @throws Fault EPOCH_OVER, those of the hub, NO_SPACE, WRITE_FAILED
  */
 export function createLineOpener(parts: LineParts): (run: RunName) => Promise<void> {
+  const { ledger } = parts;
   const opening = new Map<RunName, Promise<void>>();
   const openAll = async (run: RunName): Promise<void> => {
     for (;;) {
-      const waiting = parts.ledger.all().filter((item) => item.run === run && item.newLine != null);
+      const waiting = ledger.all().filter((item) => item.run === run && item.newLine != null);
       const line = waiting.toSorted((a, b) => a.capturedAt - b.capturedAt)[0]?.newLine;
       if (line == null) return;
       const epoch = await openLine(parts, run, line);
-      for (const item of waiting)
-        if (isOfOneUnopened(item.newLine, line)) await parts.ledger.update(item.id, { epoch, newLine: null });
+      for (const item of waiting) {
+        const own = item.newLine;
+        if (own == null) continue;
+        if (isOfOneUnopened(own, line))
+          // As captures of the epoch before the line, the hub refuses them like any other of an epoch that is over.
+          await ledger.update(item.id, { epoch: epoch ?? line.after.epoch, newLine: null });
+        // The next line follows this one.
+        else if (epoch !== null && own.after.epoch === 0)
+          await ledger.update(item.id, { newLine: { ...own, after: { ...own.after, epoch } } });
+        else if (epoch === null && own.after.epoch === 0)
+          await ledger.update(item.id, { newLine: { ...own, after: { ...own.after, epoch: line.after.epoch } } });
+      }
     }
   };
   return (run) => {

@@ -399,7 +399,7 @@ test("of two lines of training each keeps its newest that waits, however high th
 });
 
 test("a line that was not opened yet keeps its newest, and its captures have no epoch until it is, also after a restart", async () => {
-  const newLine = { from: null, after: { epoch: 2, step: 100 }, step: 10 };
+  const newLine = { id: "11111111-2222-4333-8444-555555555555", from: null, after: { epoch: 2, step: 100 }, step: 10 };
   let ledger = await open();
   for (const step of [90, 100]) await ledger.add(captureOf(step, { epoch: 2 }), `print ${step}`);
   for (const step of [10, 20]) await ledger.add(captureOf(step, { epoch: null, newLine }), `print ${step}`);

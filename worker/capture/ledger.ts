@@ -363,11 +363,9 @@ type OfLine = Pick<Capture, "run" | "role" | "doubt" | "epoch" | "newLine"> & {
   root?: WatchedRoot | undefined;
 };
 const lineOf = ({ run, role, doubt, epoch, newLine, place, root = place?.root }: OfLine): string =>
-  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}${root === undefined ? "" : ` in ${root.index}`} ${epoch ?? ""} ${unopenedName(newLine)}`;
-const unopenedName = (line: Capture["newLine"]): string => (line == null ? "" : JSON.stringify(line));
+  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}${root === undefined ? "" : ` in ${root.index}`} ${epoch ?? ""} ${newLine?.id ?? ""}`;
 /** Returns whether two captures belong to the same line that the hub was not asked to open yet, or both to none. */
-export const isOfOneUnopened = (a: Capture["newLine"], b: Capture["newLine"]): boolean =>
-  unopenedName(a) === unopenedName(b);
+export const isOfOneUnopened = (a: Capture["newLine"], b: Capture["newLine"]): boolean => a?.id === b?.id;
 
 function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   const newest = new Map<string, Capture>();

@@ -195,7 +195,7 @@ export async function keepWatching(watching: Watching): Promise<void> {
           lookedAt = clock.now();
           const final = await watching.findFinalModel(watching.finder);
           const since = watch.isDefault === true ? watching.watchedSince : 0;
-          await watching.onUntaken(await findLeft({ watch, finder: watching.finder }, { final, since }));
+          await watching.onUntaken(await findLeft({ watch, finder: watching.finder }, { final, since, isOver: false }));
         }
       } catch (error) {
         if (!signal.aborted) watching.onFault(toFault(error, { op: "watch", subject: watch.folder }));

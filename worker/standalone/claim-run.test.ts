@@ -269,6 +269,8 @@ test("a new line says where it branches off, to its node and to whoever reads th
   expect(await one.claim()).toMatchObject({ epoch: 2, branch });
   // No answer came to the first question.
   expect(await one.claim({ isLine: true, branch })).toMatchObject({ epoch: 2, branch });
+  const stale = { ...branch, step: 60 };
+  await expect(one.claim({ isLine: true, branch: stale })).rejects.toMatchObject({ code: "EPOCH_OVER" });
   const { claims } = await createRunRecords(bucket.calls, PREFIX).read(RUN);
   expect(claims.map((claim) => claim.branch)).toEqual([undefined, branch]);
 });

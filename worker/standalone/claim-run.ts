@@ -213,6 +213,10 @@ async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promis
   if (isLine === true) {
     // Whoever asks again, because no answer came, asks for the line that is open.
     const isOpen = isOwn && last.epoch >= highestEpoch && isSameBranch(last.branch, branch);
+    if (!isOpen && branch !== undefined && branch.after.epoch !== highestEpoch) {
+      const detail = `the line follows epoch ${branch.after.epoch}, and the run is at ${highestEpoch}`;
+      throw new Fault("EPOCH_OVER", { op: "claimEpoch", subject: wish.run, detail });
+    }
     const claim = isOpen ? last : await open(null, branch === undefined ? {} : { branch });
     return { claim, newest, said: {} };
   }

@@ -47,7 +47,7 @@ export async function tellNothingTaken(
       continue;
     }
     // Counts all files, because those that look like a checkpoint but were not captured are not safe either.
-    const untaken = await findUntaken(watch, [], startedAt);
+    const untaken = await findUntaken(watch, [], { since: startedAt, isOver: true });
     await tellNotEntered(agent, watch, untaken);
     if (untaken.files === 0) {
       if (untaken.small.files > 0) reporter.leftAtEnd({ run, folder, untaken });

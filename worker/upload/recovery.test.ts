@@ -37,6 +37,7 @@ test("a piece of a new line that was announced in the line before is sent again 
   expect(endings.end).not.toHaveBeenCalled();
   expect(ledger.update).toHaveBeenCalledExactlyOnceWith("piece", {
     epoch: 4,
+    newLine: null,
     attempt: expect.not.stringMatching(/^a$/),
     announced: false,
   });

@@ -56,7 +56,7 @@ export function createRecovery({ parts, state, wakeable, endings, refused, stopP
     await stopPreparing(item.id);
     await removeOwned("journal", journalOf(parts.journals, item));
     const epoch = runs.get(item.run)?.claim?.epoch ?? null;
-    await ledger.update(item.id, { epoch, attempt: newAttempt(), announced: false });
+    await ledger.update(item.id, { epoch, newLine: null, attempt: newAttempt(), announced: false });
     if (item.state === "running") await ledger.move(item.id, "waiting", { by: "node", at: parts.wallNow() });
     wakeable.wake();
   };

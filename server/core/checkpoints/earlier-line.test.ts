@@ -37,6 +37,8 @@ it("returns the open line to a node that asks again because no answer came", asy
   const later = { ...branch, after: { epoch: 2, step: 200 } };
   const asked = callAs(test.hub, node.caller).node.claimEpoch({ run, isLine: true, branch: later });
   expect((await asked).epoch).toBe(3);
+  // A line that a node kept while it was away is of no epoch that is over.
+  await expect(beginLine(node)).rejects.toThrow(fault("EPOCH_OVER"));
 });
 
 it("says where the earlier line started, and refuses it once another node has taken the run over", async () => {

@@ -101,6 +101,10 @@ async function claimLine(
   if (writer !== null) await requireWriter(hub.db, { run, epoch: writer.epoch, nodeId: node.id });
   const newest = await newestComplete(hub.db, run);
   if (writer !== null && isSameBranch(branchOfRow(writer.branch), branch)) return answerOf(writer, newest);
+  if (writer !== null && branch !== undefined && branch.after.epoch !== writer.epoch) {
+    const detail = `the line follows epoch ${branch.after.epoch}, and the run is at ${writer.epoch}`;
+    throw new Fault("EPOCH_OVER", { op: "claimEpoch", subject: run, detail });
+  }
   return openEpoch({ hub, run, node }, { highestSeen, parent: null, isLine: true, newest, branch });
 }
 
@@ -115,7 +119,7 @@ async function claimLineTogether(
   const { hub, run, node } = claimant;
   const { highestSeen, group, branch, lineAfter } = about;
   const since = lineAfter ?? branch?.after.epoch;
-  const line = since === undefined ? null : await findLine(claimant, { group, since });
+  const line = since === undefined ? null : await findLine(claimant, { group, since, step: branch?.step });
   const newest = await newestComplete(hub.db, run);
   if (line !== null) {
     await joinEpoch(claimant, line, group);

@@ -2,6 +2,7 @@ import type { GroupClaim } from "#protocol/checkpoint/pieces.ts";
 import type { Epoch, EpochMember } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
+import { branchOfRow } from "../runs/passed-over.ts";
 import { isOfEpoch } from "../runs/is-writer.ts";
 import { requireFree, type Claimant } from "./may-claim.ts";
 import { RESUMABLE } from "../runs/newest.ts";
@@ -46,15 +47,17 @@ export async function findGroupPlace(
  */
 export async function findLine(
   { hub, run, node }: Claimant,
-  { group, since }: { group: GroupClaim; since: number },
+  { group, since, step }: { group: GroupClaim; since: number; step?: number | undefined },
 ): Promise<Epoch | null> {
   const epochs = await hub.db.epoch.findMany({ where: { run, epoch: { gte: since } }, orderBy: { epoch: "asc" } });
   const [first, ...lines] = epochs;
   const last = lines.at(-1);
   if (first?.epoch !== since || last === undefined || !(await isOfEpoch(hub.db, first, node.id))) return null;
   if (!lines.every(({ groupOf, branch }) => groupOf === group.of && branch !== null)) return null;
-  const holder = await memberOf(hub.db, last, group.rank);
-  return holder === null || holder.nodeId === node.id ? last : null;
+  // A node that was away asks for its lines one after another, also when the others are at a later one.
+  const wanted = lines.find(({ branch }) => branchOfRow(branch)?.step === step) ?? last;
+  const holder = await memberOf(hub.db, wanted, group.rank);
+  return holder === null || holder.nodeId === node.id ? wanted : null;
 }
 
 const memberOf = (db: Pick<Transaction, "epochMember">, { run, epoch }: Epoch, rank: number) =>

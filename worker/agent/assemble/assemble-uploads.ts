@@ -47,6 +47,7 @@ export interface AssembledUploads {
   doubtful: DoubtfulCaptures;
   /** Opens the lines of a run that could not be opened when they began. */
   openLines(run: RunName): Promise<void>;
+  linesBegun: Map<RunName, number>;
 }
 
 /** Creates the uploader with the runs that it writes and the rate forecast of the uplink. */
@@ -68,7 +69,8 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     onOver: reporter.runOver,
     onClaimed: ({ name }, { epoch, branch }) => ledger.noteEpoch(name, epoch, branch),
   });
-  const openLines = createLineOpener({ runs, ledger, reporter });
+  const linesBegun = new Map<RunName, number>();
+  const openLines = createLineOpener({ runs, ledger, reporter, linesBegun });
   const ends = createEnds();
   const savedRuns = new Set<RunName>();
   const doubtful = createDoubtfulCaptures(ledger.all());
@@ -94,7 +96,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     onSent: uplink.add,
     onWaiting: reporter.waitingFor,
   });
-  return { runs, uplink, uploader, ends, savedRuns, doubtful, openLines };
+  return { runs, uplink, uploader, ends, savedRuns, doubtful, openLines, linesBegun };
 }
 
 /** Returns the rate of the uplink as far as it is known before the first upload, bytes per second; null when it is not. */

@@ -56,6 +56,7 @@ function placeWords(untaken: Untaken): string {
     hidden: "in a hidden folder",
     link: "behind a link to a folder",
     deep: "in a folder below many others",
+    data: "in a folder of data or tools",
   };
   if (apart.kind === "dot") return "hidden by the dot of its name, and counts as not finished";
   return `${where[apart.kind]}, which is not looked into`;

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { finalModelBelow, findFinalModel } from "./final-model.ts";
 import type { Candidate } from "./find.ts";
 import { findUntaken, type Untaken } from "./untaken.ts";
+import { PRETRAINED_WEIGHTS } from "#protocol/recognition/checkpoint-evidence.ts";
 import { newestTime } from "./inside/inside-of.ts";
 import type { Finder, Watched } from "./walk-watched.ts";
 
@@ -26,7 +27,8 @@ export async function findFinal(
   wish: FinalWish,
 ): Promise<Omit<Candidate, "step"> | null> {
   const found = await findFinalModel(folder);
-  const isOlder = async () => (await newestTime(folder, found?.names ?? [])) < wish.watchedSince;
+  const weights = (found?.names ?? []).filter((name) => PRETRAINED_WEIGHTS.test(name));
+  const isOlder = async () => (await newestTime(folder, weights)) < wish.watchedSince;
   const own = isDefault === true && found !== null && (await isOlder()) ? null : found;
   // Weights from which the program resumes are a checkpoint.
   const isState = own?.names?.some((name) => finder.holds(join(folder, name))) === true;
@@ -36,9 +38,9 @@ export async function findFinal(
 /** Returns the files that belong to no candidate. `since`: only those written from then on, epoch ms. Faults: READ_FAILED. */
 export async function findLeft(
   { watch, finder }: { watch: Watched; finder: Finder },
-  about: { final: Omit<Candidate, "step"> | null; since?: number },
+  about: { final: Omit<Candidate, "step"> | null; since?: number; isOver?: boolean },
 ): Promise<Untaken> {
-  const { final, since } = about;
+  const { final, since = 0, isOver = since > 0 } = about;
   const taken = [...(await finder.find()), ...(final === null ? [] : [final])];
-  return findUntaken(watch, taken, since);
+  return findUntaken(watch, taken, { since, isOver });
 }

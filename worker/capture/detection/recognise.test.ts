@@ -25,9 +25,9 @@ async function write(path: string, bytes: string | Buffer, at: Date = LONG_AGO):
 }
 
 /** The names that are taken for checkpoints, lowest step first. */
-async function taken(about: { watchedSince?: number; isNamed?: boolean } = {}): Promise<string[]> {
-  const { watchedSince = LONG_AGO.getTime() + 1, isNamed = false } = about;
-  const recogniser = createRecogniser({ isNamed, watchedSince, knows: () => false, isRestored: () => false });
+async function taken(about: { watchedSince?: number; isNamed?: boolean; onlyOwn?: boolean } = {}): Promise<string[]> {
+  const { watchedSince = LONG_AGO.getTime() + 1, isNamed = false, onlyOwn = false } = about;
+  const recogniser = createRecogniser({ isNamed, onlyOwn, watchedSince, knows: () => false, isRestored: () => false });
   const candidates = await findCandidates({ folder }, isNamed ? () => true : null);
   for (const candidate of inOrderOfEvidence(candidates)) {
     const look = await lookAt(candidate);
@@ -51,6 +51,19 @@ test("beside checkpoint-40 even real weights are no step 2026", async () => {
   await write("features_2026/features.pt", TORCH, new Date());
   await write("2026/model.safetensors", SAFETENSORS, new Date());
   expect(await taken()).toEqual(["checkpoint-40"]);
+});
+
+test("in a folder that nobody named only what the run wrote counts, and no download without a step", async () => {
+  await write("pretrained/checkpoint-5000/model.safetensors", SAFETENSORS);
+  await write("mixed/ckpt.pt", TORCH);
+  await write("mixed/fetched.pt", TORCH, new Date(Date.now() + 61_000));
+  const watchedSince = Date.now() + 60_000;
+  const after = new Date(watchedSince + 1_000);
+  await write("downloaded.pt", TORCH, after);
+  await write("latest/last.pt", TORCH, after);
+  await write("out/ckpt_10.pt", TORCH, after);
+  expect(new Set(await taken({ watchedSince, onlyOwn: true }))).toEqual(new Set(["ckpt_10.pt", "last.pt"]));
+  expect(await taken({ watchedSince })).toContain("checkpoint-5000");
 });
 
 test("the names of home-made checkpoints count once the run is watched", async () => {

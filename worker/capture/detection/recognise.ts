@@ -20,7 +20,10 @@ import type { Look, LookedFile } from "./look.ts";
 export interface RecogniseOptions {
   /** Whether names come from `--pattern`, so that a person says which ones are checkpoints. */
   isNamed: boolean;
-  /** Whether what was there before counts only when its name says by a word of savers which step it is. */
+  /**
+   * Nobody named the folder: only what the run wrote counts, and a file whose name and content say no step only under a name of
+   * savers (`last.pt`). Downloads and base models have times, which are higher than any step.
+   */
   onlyOwn?: boolean;
   /** When this worker began to watch the run, epoch ms. */
   watchedSince: number;
@@ -32,6 +35,8 @@ export interface RecogniseOptions {
 
 const WAS_THERE =
   "it was there before this run was watched, and no --watch names its folder; it is taken once the program writes it";
+
+const NO_STEP = "it says no step, and no --watch names its folder";
 
 export interface Verdict {
   /** Why it is no checkpoint; null when it is one. */
@@ -78,8 +83,10 @@ export function createRecogniser(options: RecogniseOptions): Recogniser {
       const folder = dirname(path);
       const isOfThisRun =
         (await appearedAt(path, look)) >= watchedSince || knows(path, look.fingerprint) || isNew(path, look.files);
-      const isNumbered = evidence === "word" && candidate.stepFrom === undefined;
-      const isForeign = onlyOwn && !isOfThisRun && !isNumbered;
+      // Files of one folder are one state, also a download beside a base model.
+      const isMixed = kind === "files" && look.files.some(({ mtimeMs }) => mtimeMs < watchedSince);
+      const isForeign = onlyOwn && (!isOfThisRun || (isMixed && !knows(path, look.fingerprint)));
+      const isUnnumbered = onlyOwn && candidate.stepFrom === "time" && evidence !== "word";
       const whyNot = whyNoCheckpoint({
         name: evidence,
         isCalledCheckpoint: isCalledCheckpoint(name),
@@ -91,9 +98,8 @@ export function createRecogniser(options: RecogniseOptions): Recogniser {
         ),
         isOfThisRun,
       });
-      const why = whyNot ?? (isForeign ? WAS_THERE : null);
-      const isOnlyForeign = whyNot === null && isForeign;
-      const verdict = { why, content, writtenMs: look.newestMs, ...(isOnlyForeign && { isForeign: true }) };
+      const why = whyNot ?? (isForeign ? WAS_THERE : isUnnumbered ? NO_STEP : null);
+      const verdict = { why, content, writtenMs: look.newestMs, ...(isForeign && { isForeign: true }) };
       const isEvidence = why === null && evidence === "word" && !isRestored(path);
       verdicts.set(path, { ...verdict, sequence: isEvidence ? sequence : null });
       return verdict;

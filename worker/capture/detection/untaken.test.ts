@@ -101,14 +101,14 @@ test("of more folders than are looked through the newest are, and the others are
     },
   ]);
   // The end of a program comes once, so many more are looked through.
-  expect((await findUntaken({ folder }, [], 1)).files).toBe(2);
+  expect((await findUntaken({ folder }, [], { since: 1, isOver: true })).files).toBe(2);
 });
 
 test("a hidden file with the name of a checkpoint is told, once it is not about to be renamed", async () => {
   await write("runs/.ckpt_10.pt", "runs/._ckpt_10.pt", "runs/.ckpt_10.pt.tmp", "runs/.history", ".DS_Store");
   expect((await findUntaken({ folder }, [])).files).toBe(0);
   // The program has ended, so nothing renames it any more.
-  const atEnd = await findUntaken({ folder }, [], 1);
+  const atEnd = await findUntaken({ folder }, [], { since: 1, isOver: true });
   await utimes(join(folder, "runs/.ckpt_10.pt"), long, long);
   const quiet = await findUntaken({ folder }, []);
   for (const untaken of [atEnd, quiet]) {

@@ -18,7 +18,7 @@ import { codeOf } from "#worker/base/disk-fault.ts";
 import type { Candidate } from "./find.ts";
 import { factsOfFolders } from "./list-folder.ts";
 import { folderOf } from "./look.ts";
-import { MOST_LEVELS, NOT_BY_DEFAULT, type Watched } from "./walk-watched.ts";
+import { MOST_LEVELS, NOT_BY_DEFAULT, STATE_LOCK, type Watched } from "./walk-watched.ts";
 
 /** Files in a watched folder that belong to no checkpoint, so that nothing keeps them safe. Text, pictures and logs do not count. */
 export interface Untaken {
@@ -46,7 +46,7 @@ interface NotEntered {
 
 /** A folder that is not looked into for checkpoints, by its path below the watched folder, or that of a hidden file. */
 export interface Apart {
-  kind: "hidden" | "link" | "deep" | "dot";
+  kind: "hidden" | "link" | "deep" | "dot" | "data";
   folder: string;
 }
 
@@ -59,8 +59,6 @@ const MOST_SHOWN = 3;
 /** Hidden folders of tools and of this worker. Their files were downloaded, are copies, or were thrown away. */
 const TOOLS =
   /^\.(cache|git|hg|svn|venv|conda|local|npm|nv|triton|keras|dvc|ipynb_checkpoints|trash.*|tidemark-state|set-aside-.*)$|\.(restoring|replaced|parts)-[^.]+$/i;
-/** File of every state folder, which holds captures. */
-const LOCK = "worker.lock";
 /** Smaller files are settings, caches and markers, unless their names are of checkpoints. */
 const LEAST_BYTES = 1_024;
 /** A hidden file that changed within this time may be one that is renamed when it is whole. */
@@ -118,8 +116,10 @@ interface FoundFile {
 interface Search {
   root: string;
   isDefault: boolean;
-  /** 0: the program goes on. */
+  /** Only files written from then on count, epoch ms. */
   since: number;
+  /** The program has ended. */
+  isOver: boolean;
   queue: PriorityQueue<Entered>;
   isTaken(path: string): boolean;
   files: FoundFile[];
@@ -139,13 +139,13 @@ function passOver(search: Search, why: NotEntered["why"], path: string): void {
 
 /**
  * Returns the files in a watched folder that belong to no candidate; of hidden ones, and in hidden and linked folders, only
- * those with names of a checkpoint. Folders that changed last come first. `since`: the program has ended, and only files
- * written from then on count, epoch ms. No faults: what cannot be read is left out.
+ * those with names of a checkpoint. Folders that changed last come first. `since`: only files written from then on count, epoch ms.
+ * `isOver`: the program has ended. No faults: what cannot be read is left out.
  */
 export async function findUntaken(
   { folder, isDefault = false }: Watched,
   candidates: readonly Omit<Candidate, "step">[],
-  since = 0,
+  { since = 0, isOver = false }: { since?: number; isOver?: boolean } = {},
 ): Promise<Untaken> {
   const isWhole = ({ kind, role }: Omit<Candidate, "step">) => kind === "folder" && role === undefined;
   const folders = new Set(candidates.filter(isWhole).map(({ path }) => path));
@@ -158,6 +158,7 @@ export async function findUntaken(
     root: folder,
     isDefault,
     since,
+    isOver,
     queue: createPriorityQueue<Entered>((a, b) => b.changedMs - a.changedMs || (a.path < b.path ? -1 : 1)),
     isTaken: (path) => folders.has(path) || files.has(path),
     files: [],
@@ -165,7 +166,7 @@ export async function findUntaken(
     notEntered: new Map(),
     left: MOST_LOOKED_AT,
   };
-  const mostFolders = since > 0 ? MOST_FOLDERS.atEnd : MOST_FOLDERS.each;
+  const mostFolders = isOver ? MOST_FOLDERS.atEnd : MOST_FOLDERS.each;
   let entered = 0;
   await enter(search, { path: folder, level: 0, apart: null, changedMs: 0 });
   for (let next = search.queue.take(); next !== undefined; next = search.queue.take()) {
@@ -187,23 +188,26 @@ export async function findUntaken(
   };
 }
 
+const apartBy = (kind: "hidden" | "data" | null, folder: string): Apart | null =>
+  kind === null ? null : { kind, folder };
+
 async function enter(search: Search, { path: at, level, apart: above }: Entered): Promise<void> {
   const apart = above ?? (level > MOST_LEVELS ? { kind: "deep" as const, folder: below(search, at) } : null);
   const entries = await readdir(at, { withFileTypes: true }).catch((error: unknown) => {
     if (["EACCES", "EPERM"].includes(codeOf(error) ?? "") && apart === null) passOver(search, "unreadable", at);
     return [];
   });
-  if (apart !== null && entries.some(({ name }) => name === LOCK)) return;
+  if (at !== search.root && entries.some(({ name }) => name === STATE_LOCK)) return;
   const final = new Set(finalModelNames(entries.filter((entry) => entry.isFile()).map(({ name }) => name)));
   const folders = new Map<string, Apart | null>();
   for (const entry of entries) {
     const { name } = entry;
     const path = join(at, name);
     const isHidden = name.startsWith(".");
-    if (search.isDefault && at === search.root && NOT_BY_DEFAULT.test(name)) continue;
+    const isLeftOut = search.isDefault && at === search.root && NOT_BY_DEFAULT.test(name);
     if (search.isTaken(path) || (isHidden && TOOLS.test(name))) continue;
     if (entry.isDirectory())
-      folders.set(name, apart ?? (isHidden ? { kind: "hidden", folder: below(search, path) } : null));
+      folders.set(name, apart ?? apartBy(isHidden ? "hidden" : isLeftOut ? "data" : null, below(search, path)));
     else if (entry.isSymbolicLink() && apart === null && !isHidden && (await leadsAway(path, search.root)))
       folders.set(name, { kind: "link", folder: below(search, path) });
     if (!entry.isFile() || (isHidden && !isHiddenCheckpoint(name))) continue;
@@ -224,7 +228,7 @@ async function addFile(search: Search, path: string, apart: Apart | null): Promi
   if (contentEvidenceOf([{ relative: name, sizeBytes: 1 }]) === "text" || --search.left < 0) return;
   const stats = await stat(path).catch(() => null);
   if (stats === null || stats.mtimeMs < search.since) return;
-  const mayBeRenamed = name.startsWith(".") && search.since === 0 && Date.now() - stats.mtimeMs < HIDDEN_QUIET_MS;
+  const mayBeRenamed = name.startsWith(".") && !search.isOver && Date.now() - stats.mtimeMs < HIDDEN_QUIET_MS;
   if (mayBeRenamed) return;
   if (stats.size >= LEAST_BYTES || isToldThoughSmall(name.replace(/^\./, "")))
     search.files.push({ path, sizeBytes: stats.size, mtimeMs: stats.mtimeMs, apart });
@@ -257,7 +261,12 @@ export function untakenReason(untaken: Pick<Untaken, "largest">): string {
   const apart = apartOf(untaken);
   if (apart === null) return "no checkpoint format and no checkpoint beside it";
   if (apart.kind === "dot") return "a hidden file counts as not finished until it is renamed";
-  const which = { hidden: "a hidden folder", link: "a linked folder", deep: "a folder below many others" }[apart.kind];
+  const which = {
+    hidden: "a hidden folder",
+    link: "a linked folder",
+    deep: "a folder below many others",
+    data: "a folder of data or tools",
+  }[apart.kind];
   return `${which} is not looked into unless it is watched itself`;
 }
 

@@ -57,6 +57,12 @@ test("a checkpoint is not looked into for others, and hidden or half-written thi
   expect(await found()).toEqual([["checkpoint-10", 10, "folder"]]);
 });
 
+test("captures in the state folder of a worker are nobody's checkpoints", async () => {
+  await write("step_10/model.pt", "state/worker.lock", "state/captures/a/files/ckpt_10.pt", "x/state/worker.lock");
+  await write("x/state/captures/b/files/step_10/model.pt");
+  expect(await found()).toEqual([["step_10", 10, "folder"]]);
+});
+
 test("deeper than six levels nothing is looked for", async () => {
   await write("1a/2a/3a/4a/5a/6a/ckpt_6.pt", "1a/2a/3a/4a/5a/6a/7a/ckpt_7.pt");
   expect(await found()).toEqual([["1a/2a/3a/4a/5a/6a/ckpt_6.pt", 6, "file"]]);

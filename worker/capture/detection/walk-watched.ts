@@ -37,6 +37,8 @@ export const MOST_LEVELS = 6;
 const NEVER_ENTERED = /^(__pycache__|node_modules|site-packages|lost\+found|wandb)$/;
 /** Folders of data, tools and copies. They are not entered in a working folder that nobody named. */
 export const NOT_BY_DEFAULT = /^(data|datasets?|cache|env|venv|restored)$/i;
+/** File of every state folder of a worker, which holds captures. */
+export const STATE_LOCK = "worker.lock";
 /** How a folder is watched. */
 export interface Watched {
   folder: string;
@@ -150,6 +152,8 @@ async function lookInto(walk: Walk, folder: FoundFolder): Promise<void> {
   try {
     if (!(await addFolder(walk, { path, name, facts: folder })) || level > MOST_LEVELS) return;
     const listing = await listSeen(walk, path, folder);
+    // The captures of a worker lie below its state folder; each would be captured again.
+    if (listing.files.includes(STATE_LOCK)) return;
     walk.order.entered(folder, listing.folders.length + listing.files.length + listing.links.length);
     await enter(walk, listing, { path, level });
   } catch (error) {
