@@ -1,6 +1,8 @@
+import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { startPostgres } from "#e2e/servers/start-postgres.ts";
 import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { addToken } from "#e2e/stage/provision.ts";
 import { ROOT } from "#e2e/stage/start-process.ts";
@@ -12,7 +14,7 @@ import { driveSimulators, type Simulators } from "./drive-simulators.ts";
 import { killHubs } from "./kill-hubs.ts";
 import { missingEnds } from "./missing-ends.ts";
 import { percentile } from "./percentile.ts";
-import { type FleetMeasured, type Phase, readFleetResults, saveFleetResult } from "./result.ts";
+import { type FleetMeasured, type FleetResult, type Phase, readFleetResults, saveFleetResult } from "./result.ts";
 import { sendCommands } from "./send-commands.ts";
 import { usageOf } from "./watch-process.ts";
 import { watchScreen } from "./watch-screen.ts";
@@ -20,7 +22,7 @@ import { fleetPage, wishesOf } from "./write-page.ts";
 
 /** `npm run bench -- fleet`: simulates a fleet on one hub that has one core of this machine. */
 
-export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--every S] [--interval S] [--kills N] [--no-screen] [--save | --report]
+export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--every S] [--interval S] [--kills N] [--no-screen] [--database postgres] [--save | --report]
 
   --nodes N       simulated nodes (10000), in the real protocol, each with a stream of its own
   --seconds S     how long each phase is measured (60)
@@ -28,6 +30,8 @@ export const FLEET_HELP = `npm run bench -- fleet [--nodes N] [--seconds S] [--e
   --interval S    seconds between two uploads of a node (600)
   --kills N       kill -9 the hub so often under that load, and say what came of it (0)
   --no-screen     without Chromium and its person
+  --database postgres
+                  the same on SQLite and then on PostgreSQL, and how much more CPU a node costs the hub there
   --save          keep the results in bench/results/fleet/ and write docs/fleet.md
   --report        only write docs/fleet.md again`;
 
@@ -46,6 +50,12 @@ async function measurePhase(stage: Stage, phase: string, work: () => Promise<voi
   return found;
 }
 
+const ENGINES = ["sqlite", "postgres"] as const;
+type Engine = (typeof ENGINES)[number];
+
+/** How much more CPU a node may cost a hub on PostgreSQL than one on SQLite. */
+const MOST_RATIO = 1.3;
+
 interface Options {
   nodes: number;
   seconds: number;
@@ -53,6 +63,7 @@ interface Options {
   interval: number;
   kills: number;
   screen: "with" | "without";
+  databases: readonly Engine[];
   save: boolean;
 }
 
@@ -72,6 +83,7 @@ function readFleetOptions(args: readonly string[]): Options | "help" | "report" 
       interval: { type: "string", default: "600" },
       kills: { type: "string", default: "0" },
       "no-screen": { type: "boolean", default: false },
+      database: { type: "string", default: "sqlite" },
       save: { type: "boolean", default: false },
       report: { type: "boolean", default: false },
       help: { type: "boolean", short: "h", default: false },
@@ -79,6 +91,9 @@ function readFleetOptions(args: readonly string[]): Options | "help" | "report" 
   });
   if (values.help) return "help";
   if (values.report) return "report";
+  const engine = ENGINES.find((one) => one === values.database);
+  if (engine === undefined) throw new BenchError(`--database is sqlite or postgres, not ${values.database}.`);
+  if (engine === "postgres" && values.save) throw new BenchError("--save keeps results of SQLite only.");
   const count = (name: "nodes" | "seconds" | "every" | "interval" | "kills", least: number): number =>
     readCount(`--${name}`, values[name], least);
   return {
@@ -88,6 +103,7 @@ function readFleetOptions(args: readonly string[]): Options | "help" | "report" 
     interval: count("interval", 10),
     kills: count("kills", 0),
     screen: values["no-screen"] ? "without" : "with",
+    databases: engine === "sqlite" ? [engine] : ENGINES,
     save: values.save,
   };
 }
@@ -106,7 +122,7 @@ async function lookAtOne(stage: Stage, simulators: Simulators, work: () => Promi
   });
 }
 
-async function run(stage: Stage, options: Options): Promise<FleetMeasured> {
+async function run(stage: Stage, options: Options, url: string | null): Promise<FleetMeasured> {
   const { nodes, seconds, every, interval, kills } = options;
   const token = await addToken(stage.client, { profileId: stage.profileId, maxUses: nodes });
   const startedAt = performance.now();
@@ -148,7 +164,7 @@ async function run(stage: Stage, options: Options): Promise<FleetMeasured> {
     await simulators.stop();
   }
   await stage.hub.stop();
-  const lost = missingEnds(join(stage.dir, "hub"), simulators.acknowledged);
+  const lost = await missingEnds({ dataDir: join(stage.dir, "hub"), url }, simulators.acknowledged);
   const twice = [...simulators.commands.values()].filter(({ executed }) => executed > 1).length;
   return {
     nodes,
@@ -188,23 +204,52 @@ export async function benchFleet(args: readonly string[]): Promise<void> {
   console.log(
     `${options.nodes} nodes, a report of each every ${options.every} s, an upload every ${options.interval} s`,
   );
-  const pages = options.screen === "with" ? ("served" as const) : ("left out" as const);
-  const stage = await openStage({ hub: { pages, under: ["taskset", "-c", "0"] } });
+  const results: FleetResult[] = [];
+  for (const database of options.databases) {
+    if (options.databases.length > 1) console.log(database === "sqlite" ? "SQLite:" : "PostgreSQL:");
+    const result = { ...machine, command: commandOf("fleet", args), ...(await runOn(database, options)) };
+    results.push(result);
+    for (const { says, isMet } of wishesOf(result)) if (!isMet) failWith(says);
+    if (options.save) await saveFleetResult(result);
+  }
+  if (options.save) await writePage();
+  const [first, second] = results;
+  if (first !== undefined && second !== undefined) compareCost(first, second);
+}
+
+function failWith(says: string): void {
+  console.log(`x ${says}`);
+  process.exitCode = 1;
+}
+
+/** Compares the CPU of the hubs while nobody looks. */
+function compareCost(sqlite: FleetMeasured, postgres: FleetMeasured): void {
+  const ratio = (postgres.phases[0]?.cpu ?? Number.NaN) / (sqlite.phases[0]?.cpu ?? Number.NaN);
+  console.log(
+    `CPU of the hub per node on PostgreSQL: ${ratio.toFixed(2)} times that on SQLite, without the server's own`,
+  );
+  if (!(ratio <= MOST_RATIO)) failWith(`at most ${MOST_RATIO} times`);
+}
+
+/** Runs the whole measurement on a new hub. The server has the core of the nodes, as another machine would be. */
+async function runOn(database: Engine, options: Options): Promise<FleetMeasured> {
+  const under = ["taskset", "-c", "1"];
+  const server = database === "sqlite" ? null : await startPostgres({ isDurable: true, under });
   try {
-    const result = await run(stage, options);
-    console.log(`  ${result.acknowledgedEnds} ends acknowledged, ${result.lostEnds} of them lost`);
-    console.log(`  ${result.commandsTwice} commands executed twice`);
-    const command = commandOf("fleet", args);
-    const whole = { ...machine, command, ...result };
-    for (const { says, isMet } of wishesOf(whole)) {
-      if (isMet) continue;
-      console.log(`x ${says}`);
-      process.exitCode = 1;
+    const url = server === null ? null : await server.create("fleet");
+    const pages = options.screen === "with" ? ("served" as const) : ("left out" as const);
+    // A hub with a key of its own starts on an empty database, where the prepared one has an account.
+    const env = url === null ? {} : { TIDEMARK_DATABASE_URL: url, TIDEMARK_SECRET: randomBytes(32).toString("base64") };
+    const stage = await openStage({ hub: { pages, env, under: ["taskset", "-c", "0"] } });
+    try {
+      const result = await run(stage, options, url);
+      console.log(`  ${result.acknowledgedEnds} ends acknowledged, ${result.lostEnds} of them lost`);
+      console.log(`  ${result.commandsTwice} commands executed twice`);
+      return result;
+    } finally {
+      await stage.close();
     }
-    if (!options.save) return;
-    await saveFleetResult(whole);
-    await writePage();
   } finally {
-    await stage.close();
+    await server?.close();
   }
 }

@@ -49,9 +49,12 @@ export async function postgresUser(): Promise<{ uid: number; gid: number }> {
 
 /**
  * Starts a server. `isDurable` is for tests that kill it; others save the flushes to the disk. Text sorts by the rules of a
- * language unless a column says otherwise, as on many installed servers.
+ * language unless a column says otherwise, as on many installed servers. `under`: a program that replaces itself by the server.
  */
-export async function startPostgres({ isDurable = false } = {}): Promise<TestPostgres> {
+export async function startPostgres({
+  isDurable = false,
+  under = [],
+}: { isDurable?: boolean; under?: readonly string[] } = {}): Promise<TestPostgres> {
   // `initdb` refuses root.
   const user = await postgresUser();
   const folder = await mkdtemp(
@@ -76,7 +79,8 @@ export async function startPostgres({ isDurable = false } = {}): Promise<TestPos
   const args = ["-D", data, "-p", String(port)];
   for (const [name, value] of Object.entries(settings)) args.push("-c", `${name}=${value}`);
   const urlOf = (database: string): string => `postgres://${OWNER}@127.0.0.1:${port}/${database}`;
-  const launch = () => spawn(join(PROGRAMS, "postgres"), args, { ...user, cwd: folder, stdio: "ignore" });
+  const [program = "", ...rest] = [...under, join(PROGRAMS, "postgres"), ...args];
+  const launch = () => spawn(program, rest, { ...user, cwd: folder, stdio: "ignore" });
   let server = launch();
   const answers = async (): Promise<boolean> => {
     if (server.exitCode !== null) throw new Error(`PostgreSQL ended at once (${server.exitCode})`);

@@ -80,7 +80,7 @@ export async function beginLine(
     beginnings.delete(run);
     return null;
   } catch (error) {
-    // What is captured is kept for when the hub answers, or a person has repaired what it refuses.
+    // The capture is kept for when the hub answers, or a person has repaired what it refuses.
     if (!isFault(error) || error.code === "EPOCH_OVER" || isFatal(error)) throw error;
     reporter.waitingFor(error);
     return line;

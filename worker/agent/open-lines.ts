@@ -20,11 +20,11 @@ interface LineParts {
 export async function openLine(
   { runs, ledger, reporter, linesBegun }: LineParts,
   run: RunName,
-  { id: _, ...line }: UnopenedLine,
+  { from, after, step }: UnopenedLine,
 ): Promise<number | null> {
   const present = await runs.epochOf(run);
   const { epoch } = present;
-  const branch: LineBranch = { ...line, after: { ...line.after, epoch: line.after.epoch || epoch } };
+  const branch: LineBranch = { from, after: { ...after, epoch: after.epoch || epoch }, step };
   // An answer to an earlier question came late.
   if (isSameBranch(branch, present.branch)) return epoch;
   if (branch.after.epoch !== epoch) return null;
