@@ -1,12 +1,14 @@
-import { mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { runName } from "#protocol/base/names.ts";
 import { notPromised } from "../stage/json-lines.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { closeAlone, folderOf, openAlone, startAlone, type Alone } from "../stage/open-alone.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { testedWorker } from "../stage/start-worker.ts";
+import { waitUntil } from "../stage/wait-until.ts";
 
 /** Several watched folders of one run, and lines of training that branch off: with a hub, and without one. */
 
@@ -104,6 +106,47 @@ describe("with a hub", () => {
       [1, 100],
     ]);
     expect(view.newestStep).toBe(50);
+  });
+
+  test("a line that begins while the hub is away is opened when it is back, and nothing of it is passed over", async () => {
+    const name = "away-1";
+    const folder = stage.folderOf(name);
+    mkdirSync(folder, { recursive: true });
+    const agent = await stage.startNode({ name, run: "away", flags: ["--settle", "50ms"] });
+    const write = (step: number) => writeFileSync(join(folder, `ckpt_${step}.pt`), `trained to ${step}`);
+    const captured = async (step: number) => {
+      write(step);
+      await waitUntil(`step ${step} is captured`, () => said(agent).includes(`Captured away step ${step}:`));
+    };
+    await captured(200);
+    await waitUntil("step 200 is safe", () => said(agent).includes("Safe: away step 200"));
+    process.kill(-stage.hub.pid, "SIGSTOP");
+    try {
+      for (const step of [300, 50, 60, 10]) await captured(step);
+    } finally {
+      process.kill(-stage.hub.pid, "SIGCONT");
+    }
+    const safe = async () => {
+      const { checkpoints } = await stage.client.runs.get.query({ run: runName.parse("away") });
+      return checkpoints
+        .filter(({ state }) => state === "complete")
+        .map(({ writerEpoch, step }) => [writerEpoch, step]);
+    };
+    await waitUntil("the last step of each line is safe", async () => (await safe()).length === 4);
+    expect(await safe(), said(agent)).toEqual([
+      [3, 10],
+      [2, 60],
+      [1, 300],
+      [1, 200],
+    ]);
+    const view = await stage.client.runs.get.query({ run: runName.parse("away") });
+    expect(view.newestStep).toBe(10);
+    expect(view.epochs.map(({ epoch, branch }) => [epoch, branch?.after ?? null, branch?.step ?? null])).toEqual([
+      [3, { epoch: 2, step: 60 }, 10],
+      [2, { epoch: 1, step: 300 }, 50],
+      [1, null, null],
+    ]);
+    await agent.stop();
   });
 
   test("a program that does not go on from what was restored is told on the hub, with the line that it begins", async () => {

@@ -144,3 +144,36 @@ test("that count from a lower step again begin a new line together, and what the
   ]);
   await Promise.all([zero.stop(), one.stop()]);
 });
+
+test("that wait to be sent when their nodes begin a new line are joined in the line that wrote them", async () => {
+  const nodes = [0, 1].map((rank) => ({ name: `waits-${rank}`, rank: rank as 0 | 1 }));
+  const [zero, one] = await Promise.all(
+    nodes.map(({ name, rank }) => stage.startNode({ name, run: "waits", flags: GROUP(rank) })),
+  );
+  const both = [zero, one].filter((worker) => worker !== undefined);
+  const write = (step: number) => nodes.forEach(({ name, rank }) => writePiece(name, rank, step));
+  const captured = (step: number) =>
+    waitUntil(`step ${step} waits on both nodes`, () =>
+      both.every((worker) => said(worker).includes(`Captured waits step ${step}:`)),
+    );
+  await waitUntil("both watch", () => both.every((worker) => said(worker).includes("Watching ")));
+  process.kill(stage.store.pid, "SIGSTOP");
+  try {
+    write(20);
+    await captured(20);
+    write(10);
+    await captured(10);
+    expect(await rowsOf("waits")).toEqual([]);
+  } finally {
+    process.kill(stage.store.pid, "SIGCONT");
+  }
+  await waitUntil("both steps are joined", async () => {
+    const rows = await stepsOf("waits");
+    return rows.length === 2 && rows.every(({ doubt }) => doubt === null);
+  });
+  expect((await rowsOf("waits")).map(({ step, writerEpoch, isNewest }) => [step, writerEpoch, isNewest])).toEqual([
+    [10, 2, true],
+    [20, 1, false],
+  ]);
+  await Promise.all(both.map((worker) => worker.stop()));
+});

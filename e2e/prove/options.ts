@@ -27,7 +27,7 @@ export interface Options {
 export const HELP = `npm run prove [-- --class NAME] [--seed N] [--count N] [--direction up|down] [--lanes N] [--minutes N]
               [--only classes|measures] [--measure NAME] [--fresh] [--short]
 npm run prove -- images | peers | large-fleet | strangers [--minutes N] [--seed N] [--replay SEED] [--row N] [--only rows|holds|fuzz]
-npm run prove -- frameworks | layouts [NAME...]
+npm run prove -- frameworks [--here] | layouts [NAME...]
 npm run prove -- situations [ROOT...]
 npm run prove -- tls [--count N] [--seed N]
 npm run prove -- keys [--count N]
@@ -45,7 +45,7 @@ images: both targets of the Dockerfile are built and started, the worker in bare
 large-fleet: the browser story of a large fleet with three thousand nodes; the gate tells it with four hundred.
 peers: conformance over MinIO, rclone, every engine of the benchmarks: what takes minutes to build with Go.
 strangers: what nodes, tokens and unknown callers may send: known attacks, then the whole router for some minutes (5).
-frameworks: real training frameworks, killed twice over three nodes: Python 3.12 (or PYTHON), 8 GB of disk. Writes docs/frameworks.md.
+frameworks: real training frameworks, killed twice over three nodes: Python 3.12 (or PYTHON), 8 GB of disk. Writes docs/frameworks.md, unless --here watches the working folder instead of a named one.
 layouts: records what each of them leaves in its folder for the process tests (e2e/layouts).
 tls: the executable copies to a store behind TLS and back while connections are reset, closed, held and damaged.
 keys: copies there and back with keys of each kind (role, SSO, program, web identity, container, instance) that end many times on the way.

@@ -19,3 +19,11 @@ export const lineBranch = z.object({
   step,
 });
 export type LineBranch = z.infer<typeof lineBranch>;
+
+/** Returns whether both describe the same line: whoever asks again, because no answer came, asks for the line that is open. */
+export const isSameBranch = (a: LineBranch | null | undefined, b: LineBranch | null | undefined): boolean =>
+  a != null && b != null && JSON.stringify(lineBranch.parse(a)) === JSON.stringify(lineBranch.parse(b));
+
+/** A line that the hub could not be asked to open yet. `after.epoch` is 0 where the epoch before it is not known either. */
+export const unopenedLine = lineBranch.extend({ after: branchPoint });
+export type UnopenedLine = z.infer<typeof unopenedLine>;

@@ -98,6 +98,8 @@ export interface Agent {
   doubtful: DoubtfulCaptures;
   /** Number of epochs that this worker opened per run because training began anew (`beginLine`). */
   linesBegun: Map<RunName, number>;
+  /** Opens the lines of a run that could not be opened when they began. */
+  openLines(run: RunName): Promise<void>;
   /** When this worker began to watch each run, epoch ms. */
   watchedSince: ReadonlyMap<string, number>;
   /**

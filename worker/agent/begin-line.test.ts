@@ -3,6 +3,7 @@ import { runName } from "#protocol/base/names.ts";
 import type { StepSource } from "#protocol/checkpoint/place.ts";
 import type { NodeEventBody } from "#protocol/wire/reports.ts";
 import type { Beginning } from "../lost-work/beginning.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { beginLine } from "./begin-line.ts";
 import { judgeBeginning } from "./judge-beginning.ts";
 
@@ -41,7 +42,8 @@ function partsOf(about: About = {}) {
   const updates: unknown[] = [];
   const parts = {
     options: { group },
-    runs: { get: () => ({ claim: { epoch: 3, newest: null } }), beginLine: begin },
+    hub: { isUp: true },
+    runs: { get: () => ({ claim: { epoch: 3, newest: null } }), epochOf: async () => ({ epoch: 3 }), beginLine: begin },
     ledger: {
       all: () => about.captures ?? [],
       update: async (...change: unknown[]) => void updates.push(change),
@@ -55,6 +57,7 @@ function partsOf(about: About = {}) {
     session: { knows: (feature: string) => features.includes(feature) },
     reporter: { lineBegun: vi.fn(), waitingFor: vi.fn(), beganElsewhere: vi.fn(), lost: vi.fn() },
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
+    openLines: async () => undefined,
     linesBegun: new Map(about.begun === undefined ? [] : [[run, about.begun]]),
   };
   return { parts: parts as unknown as Parameters<typeof beginLine>[0], begin, events, updates };
@@ -158,4 +161,20 @@ test("what was captured before the hub could be asked belongs to the line that e
   });
   await beginLine(parts, { run }, written(30, 6_000));
   expect(begin).toHaveBeenCalledTimes(1);
+});
+
+test("while the hub cannot be asked the step gets a line of its own, and a lower one after it another", async () => {
+  const captures: { run: string; step: number; capturedAt: number; epoch: null; newLine?: unknown }[] = [];
+  const { parts, begin } = partsOf({ captures });
+  begin.mockRejectedValue(new Fault("HUB_UNREACHABLE", { op: "claimEpoch" }));
+  const take = async (step: number, at: number) => {
+    const line = await beginLine(parts, { run }, written(step, at));
+    captures.push({ run, step, capturedAt: at, epoch: null, ...(line !== null && { newLine: line }) });
+    return line;
+  };
+  const first = { from: null, after: { epoch: 3, step: 200 }, step: 30 };
+  expect(await take(30, 6_000)).toEqual(first);
+  expect(await take(40, 7_000)).toEqual(first);
+  expect(await take(5, 8_000)).toEqual({ from: null, after: { epoch: 0, step: 40 }, step: 5 });
+  expect(await take(6, 9_000)).toEqual({ from: null, after: { epoch: 0, step: 40 }, step: 5 });
 });

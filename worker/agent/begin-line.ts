@@ -1,10 +1,13 @@
-import { isFault } from "#protocol/faults/fault.ts";
-import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
+import { Fault, isFault } from "#protocol/faults/fault.ts";
+import type { UnopenedLine } from "#protocol/checkpoint/line-branch.ts";
 import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import type { RunName } from "#protocol/base/names.ts";
+import { systemClock } from "../base/clock.ts";
 import type { Agent } from "./agent-assemble.ts";
 import { judgeBeginning } from "./judge-beginning.ts";
+import { openLine } from "./open-lines.ts";
 import type { WatchedRoot } from "#protocol/checkpoint/place.ts";
+import { isOfOneUnopened } from "../capture/ledger.ts";
 import type { Watch } from "../capture/watch.ts";
 import type { Beginning, Point } from "../lost-work/beginning.ts";
 import type { Candidate } from "../capture/detection/find.ts";
@@ -12,7 +15,17 @@ import type { Look } from "../capture/detection/look.ts";
 
 type Parts = Pick<
   Agent,
-  "options" | "runs" | "ledger" | "beginnings" | "session" | "reporter" | "linesBegun" | "training" | "outbox"
+  | "hub"
+  | "options"
+  | "runs"
+  | "ledger"
+  | "beginnings"
+  | "session"
+  | "reporter"
+  | "linesBegun"
+  | "openLines"
+  | "training"
+  | "outbox"
 >;
 
 /** Limit of epochs per run: two programs that write one run in turns would open epochs without end. */
@@ -21,55 +34,99 @@ const MOST_LINES = 16;
 /**
  * Opens a new epoch when a program writes a lower step than the run has reached: training began anew. Earlier checkpoints stay
  * in the bucket. A step also begins a line when its program was given a time of writing, which no step exceeds. In a group of
- * nodes the first to write opens the epoch, and the others join it. Does nothing when the hub is too old or unreachable; the
- * checkpoint is then captured in the present epoch. Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
+ * nodes the first to write opens the epoch, and the others join it. Does nothing when the hub is too old. Returns the line that the
+ * checkpoint belongs to while the hub cannot be asked to open it (`openLines`); null: it belongs to the present epoch.
+ * Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.
  */
 export async function beginLine(
   parts: Parts,
   { run, root }: Pick<Watch, "run" | "root">,
   { candidate, look }: { candidate: Candidate; look: Look },
-): Promise<void> {
+): Promise<UnopenedLine | null> {
   const { options, runs, session, reporter, linesBegun, beginnings } = parts;
   const { step, stepFrom } = candidate;
-  if (candidate.role !== undefined || stepFrom === "time") return;
-  if (session.knows(options.group === null ? "line" : "branch") !== true) return;
-  const epoch = runs.get(run)?.claim?.epoch ?? parts.ledger.writerEpoch(run);
-  if (epoch === null) return;
+  if (candidate.role !== undefined) return null;
+  // A hub that has said nothing yet most likely knows lines.
+  if (session.knows(options.group === null ? "line" : "branch") === false) return null;
   const inRoot = root?.index ?? 0;
+  const unopened = await unopenedOf(parts, { run, inRoot });
+  const epoch = runs.get(run)?.claim?.epoch ?? parts.ledger.writerEpoch(run);
   const known = beginnings.get(run);
-  const beginning = (known?.root ?? 0) === inRoot ? known : undefined;
-  const after = reachedBefore(parts, { run, epoch, step, inRoot, beginning });
-  if (after === null) return;
+  const beginning = unopened === null && (known?.root ?? 0) === inRoot ? known : undefined;
+  const after = stepFrom === "time" ? null : reachedBefore(parts, { run, epoch, unopened, step, inRoot, beginning });
+  if (after === null) return unopened;
   // An older checkpoint that was touched again, or a copy of one, contains files from before.
   const oldestMs = look.files.reduce((oldest, { mtimeMs }) => Math.min(oldest, mtimeMs), Infinity);
   const begun = linesBegun.get(run) ?? 0;
-  if (oldestMs <= after.at || begun >= MOST_LINES) return;
+  if (oldestMs <= after.at || begun >= MOST_LINES) return unopened;
   // Reported first, because the discarded steps belong to the epoch that the program was given.
   if (beginning !== undefined && look.newestMs >= beginning.startedAt)
     await judgeBeginning(parts, run, { step, by: "checkpoint", path: candidate.path });
   const given = beginning?.given;
-  const branch: LineBranch = {
+  const line: UnopenedLine = {
     from: given === undefined ? null : { epoch: given.epoch, step: given.step, ...byTime(given) },
-    after: { epoch, step: after.step, ...byTime(after) },
+    after: { epoch: (unopened === null ? epoch : null) ?? 0, step: after.step, ...byTime(after) },
     step,
   };
-  // Captures from before the hub could be asked belong to the line that ends.
-  for (const item of parts.ledger.all())
-    if (item.run === run && item.epoch === null) await parts.ledger.update(item.id, { epoch });
   try {
-    const claim = await runs.beginLine(run, branch);
+    // Also claims the run where no upload did so yet.
+    if (unopened === null) await inTime(parts.hub, () => openLine(parts, run, line));
+  } catch (error) {
+    if (!isFault(error) || error.retry === "never") throw error;
+    reporter.waitingFor(error);
     linesBegun.set(run, begun + 1);
     beginnings.delete(run);
-    reporter.lineBegun({ run, epoch: claim.epoch, branch });
-  } catch (error) {
-    if (isFault(error) && error.retry !== "never") return reporter.waitingFor(error);
-    throw error;
+    return line;
   }
+  if (unopened !== null) return line;
+  linesBegun.set(run, begun + 1);
+  beginnings.delete(run);
+  return null;
 }
+
+/** Longest time that a capture waits for an answer of the hub: meanwhile the program may remove the checkpoint. */
+const CAPTURE_WAITS_MS = 5_000;
+
+/**
+ * Returns the result of `work`. One that comes later counts too: a line that is asked for again is the same.
+ * @throws Fault HUB_UNREACHABLE when the hub is away or does not answer in time, those of `work`
+ */
+async function inTime<T>({ isUp }: Pick<Agent["hub"], "isUp">, work: () => Promise<T>): Promise<T> {
+  const away = new Fault("HUB_UNREACHABLE", { op: "claimEpoch" });
+  if (!isUp) throw away;
+  const over = new AbortController();
+  const late = systemClock.sleep(CAPTURE_WAITS_MS, over.signal).then(() => Promise.reject(away));
+  late.catch(() => undefined);
+  const working = work();
+  working.catch(() => undefined);
+  return Promise.race([working, late]).finally(() => over.abort());
+}
+
+/** Returns the line to which the last capture of a watched folder belongs while it cannot be opened; null: to an epoch. */
+async function unopenedOf(
+  { hub, ledger, openLines, reporter }: Pick<Parts, "hub" | "ledger" | "openLines" | "reporter">,
+  { run, inRoot }: { run: RunName; inRoot: number },
+): Promise<UnopenedLine | null> {
+  const lineOfLast = () =>
+    ledger.all().findLast((one) => one.run === run && one.role === undefined && isInRoot(one.place, inRoot))?.newLine ??
+    null;
+  if (lineOfLast() === null) return null;
+  await inTime(hub, () => openLines(run)).catch((error: unknown) => {
+    if (!isFault(error) || error.retry === "never") throw error;
+    reporter.waitingFor(error);
+  });
+  return lineOfLast();
+}
+
+const isInRoot = (place: { root?: WatchedRoot | undefined } | undefined, inRoot: number): boolean =>
+  (place?.root?.index ?? 0) === inRoot;
 
 interface Wanted {
   run: RunName;
-  epoch: number;
+  /** Null: the hub has not said yet which epoch this node writes. */
+  epoch: number | null;
+  /** Line of the last capture while it cannot be opened: only its own captures are of the same line. */
+  unopened: UnopenedLine | null;
   /** Number of the watched folder of the run: each has a sequence of steps of its own. */
   inRoot: number;
   beginning: Beginning | undefined;
@@ -93,28 +150,30 @@ function reachedBefore(parts: Pick<Parts, "runs" | "ledger">, about: Wanted & { 
   return beginning !== undefined && time !== null && time.at < beginning.startedAt ? time : null;
 }
 
-/** Returns the checkpoints of the present epoch that this node knows, and the one that its program was given. */
+/** Returns the checkpoints of the present line that this node knows, and the one that its program was given. */
 function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wanted): Point[] {
-  const { run, epoch, inRoot, beginning } = about;
-  const isIn = (place: { root?: WatchedRoot | undefined } | undefined) => (place?.root?.index ?? 0) === inRoot;
+  const { run, epoch, unopened, inRoot, beginning } = about;
+  const isIn = (place: { root?: WatchedRoot | undefined } | undefined) => isInRoot(place, inRoot);
   const captured = ledger
     .all()
     .filter((one) => one.run === run && one.role === undefined && isIn(one.place))
+    .filter((one) => isOfOneUnopened(one.newLine, unopened))
     .filter((one) => one.epoch === null || one.epoch === epoch)
     .map(({ step, capturedAt, place }) => ({ step, at: capturedAt, source: stepSourceOf(place) }));
+  if (unopened !== null) return captured;
   const safe = ledger.safe(run);
   const piece = ledger.piece(run);
   const newest = runs.get(run)?.claim?.newest ?? null;
   const given = beginning?.given;
   return [
     ...captured,
-    ...(safe?.epoch === epoch && isIn(safe.place) ? [safe] : []),
+    ...(safe !== null && safe.epoch === epoch && isIn(safe.place) ? [safe] : []),
     ...(piece !== null && isIn(piece.place) ? [piece] : []),
     // The piece of one node becomes no safe point before the hub has joined it with those of the others.
     ...(newest?.writerEpoch === epoch && isIn(newest.place)
       ? [{ step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place) }]
       : []),
-    ...ledger.reached({ run, root: inRoot, epoch }),
+    ...(epoch === null ? [] : ledger.reached({ run, root: inRoot, epoch })),
     ...(given === undefined ? [] : [given]),
   ];
 }

@@ -5,6 +5,7 @@ import { fileAttributes } from "#protocol/checkpoint/file-attributes.ts";
 import { faultData } from "#protocol/faults/fault-data.ts";
 import { attemptId, filePath, id, runName, step, writerEpoch } from "#protocol/base/names.ts";
 import { measured } from "#protocol/wire/measured.ts";
+import { unopenedLine } from "#protocol/checkpoint/line-branch.ts";
 import { pieceOf } from "#protocol/checkpoint/pieces.ts";
 import { checkpointPlace } from "#protocol/checkpoint/place.ts";
 import { transferState } from "#protocol/wire/transfer.ts";
@@ -65,6 +66,8 @@ export const capture = z.object({
   attributes: fileAttributes.optional(),
   /** Null until the hub said which epoch this node writes. */
   epoch: writerEpoch.nullable(),
+  /** Line of training that it belongs to while the hub could not be asked to open it; the epoch is null until then. */
+  newLine: unopenedLine.nullable().optional(),
   framework: z.string().nullable(),
   metrics: z.record(z.string(), z.number()),
   /** When the program finished writing it, epoch ms. */

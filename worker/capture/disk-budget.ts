@@ -1,3 +1,4 @@
+import type { UnopenedLine } from "#protocol/checkpoint/line-branch.ts";
 import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { formatBytes } from "#protocol/base/units.ts";
@@ -5,7 +6,7 @@ import type { RunName } from "#protocol/base/names.ts";
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import type { WatchedRoot } from "#protocol/checkpoint/place.ts";
 import type { Capture } from "./capture.ts";
-import { isOfOneLine } from "./ledger.ts";
+import { isOfOneUnopened, isOfOneLine } from "./ledger.ts";
 
 /**
  * Limits the disk space of captures. Platforms kill a container that uses more than it asked for, so the budget is checked
@@ -29,6 +30,8 @@ export interface Wanted {
   sizeBytes: number;
   /** Epoch that it will belong to; null where it is not known yet. */
   epoch: number | null;
+  /** Line that it belongs to while the hub could not be asked to open it. */
+  newLine?: UnopenedLine | null;
   /** Which of several watched folders of the run holds it; absent: its only one. */
   root?: WatchedRoot | undefined;
 }
@@ -101,8 +104,11 @@ function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
   const isOvertakenBy = (others: readonly Capture[]) => (item: Capture) =>
     item.run !== wanted.run && others.some((one) => isOfOneLine(one, item) && one.capturedAt > item.capturedAt);
   // The last checkpoint of an earlier line is of more use than an older one, and of less than what is trained now.
-  const isEarlier = (item: Capture) =>
-    item.run === wanted.run && item.epoch !== null && wanted.epoch !== null && item.epoch < wanted.epoch;
+  const isBefore = (item: Capture) =>
+    wanted.newLine == null
+      ? item.epoch !== null && wanted.epoch !== null && item.epoch < wanted.epoch
+      : !isOfOneUnopened(item.newLine, wanted.newLine);
+  const isEarlier = (item: Capture) => item.run === wanted.run && item.role === undefined && isBefore(item);
   return [
     ...[...failed, ...waiting].filter((item) => isOwn(item) || isDoubtful(item)),
     ...failed.filter(isOvertakenBy(captures)),

@@ -1,3 +1,4 @@
+import type { UnopenedLine } from "#protocol/checkpoint/line-branch.ts";
 import { createHash } from "node:crypto";
 import { basename, join } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
@@ -50,7 +51,7 @@ export interface Capturing extends TakeParts {
   /** Called with the newest checkpoint in the folder, finished or not. */
   onSeen(run: RunName, newest: { step: number; at: number }, candidate: Candidate): void;
   /** Called before a checkpoint is captured. Faults: those of a claim; a later look then tries again. */
-  onBefore?(candidate: Candidate, look: Look): Promise<void>;
+  onBefore?(candidate: Candidate, look: Look): Promise<UnopenedLine | null>;
   onCaptured(capture: Capture): void;
   /** Called when it became known which files belong to captures whose commit waited for that. */
   onClosed?(): void;
@@ -125,8 +126,7 @@ interface WatchingHere extends Watching {
 
 function watchingOf(capturing: Capturing): WatchingHere {
   const { watch, ledger, runs, outbox, until, wallNow } = capturing;
-  const clock = capturing.clock ?? systemClock;
-  const { settleMs, unfinishedAfterMs, watchedSince } = capturing;
+  const { settleMs, unfinishedAfterMs, watchedSince, clock = systemClock } = capturing;
   const settler = createSettler({
     settleMs,
     unfinishedAfterMs,
@@ -214,7 +214,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
       if (capturing.isClosed?.() === true) return false;
-      await capturing.onBefore?.(candidate, look);
+      const newLine = (await capturing.onBefore?.(candidate, look)) ?? null;
       const left: BesideLeft[] = [];
       const parts = { ...capturing, onBesideLeft: (names: readonly BesideLeft[]) => void left.push(...names) };
       const within = openWithin(ledger.all(), candidate);
@@ -227,6 +227,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
         root: watch.folder,
         watchedRoot: watch.root,
         open,
+        newLine,
       });
       if (taken === null) return true;
       for (const { id } of within) await ledger.update(id, { replacedBy: taken.id });

@@ -41,6 +41,7 @@ export const ledgerLine = z.discriminatedUnion("t", [
       .pick({
         attempt: true,
         epoch: true,
+        newLine: true,
         announced: true,
         home: true,
         retries: true,
@@ -197,7 +198,7 @@ export function apply(books: Books, record: Line): void {
       books.epochs.set(record.run, record.epoch);
       // Captured before the hub could be asked.
       for (const item of books.captures.values())
-        if (item.run === record.run && item.epoch === null) {
+        if (item.run === record.run && item.epoch === null && item.newLine == null) {
           item.epoch = record.epoch;
           noteReached(books, reachedOf(item));
         }

@@ -398,6 +398,23 @@ test("of two lines of training each keeps its newest that waits, however high th
   }
 });
 
+test("a line that was not opened yet keeps its newest, and its captures have no epoch until it is, also after a restart", async () => {
+  const newLine = { from: null, after: { epoch: 2, step: 100 }, step: 10 };
+  let ledger = await open();
+  for (const step of [90, 100]) await ledger.add(captureOf(step, { epoch: 2 }), `print ${step}`);
+  for (const step of [10, 20]) await ledger.add(captureOf(step, { epoch: null, newLine }), `print ${step}`);
+  await ledger.noteEpoch("llama", 2);
+  expect(idsOf(supersededBy(ledger.all())).toSorted()).toEqual(["checkpoint-10", "checkpoint-90"]);
+  await ledger.close();
+  ledger = await open();
+  expect(ledger.get("checkpoint-20")).toMatchObject({ epoch: null, newLine });
+  await ledger.update("checkpoint-20", { epoch: 3, newLine: null });
+  await ledger.close();
+  ledger = await open();
+  expect(ledger.get("checkpoint-20")).toMatchObject({ epoch: 3, newLine: null });
+  await ledger.close();
+});
+
 test("the highest step of an epoch is known after a restart, when its captures have ended; times of writing are kept apart", async () => {
   let ledger = await open();
   const save = async (step: number, change: Partial<Capture> = {}) => {

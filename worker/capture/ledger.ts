@@ -40,6 +40,7 @@ export interface Ledger {
         Capture,
         | "attempt"
         | "epoch"
+        | "newLine"
         | "announced"
         | "home"
         | "retries"
@@ -144,7 +145,7 @@ export async function openLedger(
   for (const record of journal.takeRecords()) apply(books, record);
   for (const item of books.captures.values()) {
     if (item.state === "running") item.state = "waiting";
-    item.epoch ??= books.epochs.get(item.run) ?? null;
+    if (item.newLine == null) item.epoch ??= books.epochs.get(item.run) ?? null;
     noteReached(books, reachedOf(item));
   }
   await journal.compact(() => linesOf(books));
@@ -257,7 +258,9 @@ function epochsOf(
   return {
     writerEpoch: (run) => books.epochs.get(run) ?? null,
     noteEpoch: async (run, epoch, branch) => {
-      const hasUnknown = books.captures.values().some((item) => item.run === run && item.epoch === null);
+      const hasUnknown = books.captures
+        .values()
+        .some((item) => item.run === run && item.epoch === null && item.newLine == null);
       if (books.epochs.get(run) !== epoch || hasUnknown)
         await write({ t: "epoch", run, epoch, ...(branch && { branch }) });
     },
@@ -355,12 +358,16 @@ export const isOfOneLine = (a: OfLine, b: OfLine): boolean => lineOf(a) === line
  * epoch of none: the last checkpoint before a new line of training is the newest of its line. `root`: when the capture is not
  * taken yet.
  */
-type OfLine = Pick<Capture, "run" | "role" | "doubt" | "epoch"> & {
+type OfLine = Pick<Capture, "run" | "role" | "doubt" | "epoch" | "newLine"> & {
   place?: Capture["place"];
   root?: WatchedRoot | undefined;
 };
-const lineOf = ({ run, role, doubt, epoch, place, root = place?.root }: OfLine): string =>
-  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}${root === undefined ? "" : ` in ${root.index}`} ${epoch ?? ""}`;
+const lineOf = ({ run, role, doubt, epoch, newLine, place, root = place?.root }: OfLine): string =>
+  `${run} ${role ?? ""}${doubt === undefined ? "" : " doubtful"}${root === undefined ? "" : ` in ${root.index}`} ${epoch ?? ""} ${unopenedName(newLine)}`;
+const unopenedName = (line: Capture["newLine"]): string => (line == null ? "" : JSON.stringify(line));
+/** Returns whether two captures belong to the same line that the hub was not asked to open yet, or both to none. */
+export const isOfOneUnopened = (a: Capture["newLine"], b: Capture["newLine"]): boolean =>
+  unopenedName(a) === unopenedName(b);
 
 function newestOfLines(captures: readonly Capture[]): Map<string, Capture> {
   const newest = new Map<string, Capture>();

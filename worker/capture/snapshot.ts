@@ -1,3 +1,4 @@
+import type { UnopenedLine } from "#protocol/checkpoint/line-branch.ts";
 import { mkdir, open } from "node:fs/promises";
 import { randomBytes, randomUUID } from "node:crypto";
 import { dirname, join, relative } from "node:path";
@@ -56,6 +57,8 @@ export interface SnapshotJob {
   look: Look;
   run: RunName;
   epoch: number | null;
+  /** Line that it belongs to while the hub could not be asked to open it. */
+  newLine?: UnopenedLine | null;
   /** Parent of all captures, in the state folder. */
   captures: string;
   traits: StoreTraits;
@@ -130,6 +133,7 @@ export async function takeSnapshot(job: SnapshotJob): Promise<Capture> {
       ...(attributes !== null && { attributes }),
       ...(placed.place !== null && { place: placed.place }),
       epoch: job.epoch,
+      ...(job.newLine != null && { newLine: job.newLine }),
       framework,
       metrics,
       capturedAt: Math.round(Math.min(look.newestMs, job.wallNow())),

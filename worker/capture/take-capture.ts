@@ -1,3 +1,4 @@
+import type { UnopenedLine } from "#protocol/checkpoint/line-branch.ts";
 import { toFault, type Fault } from "#protocol/faults/fault.ts";
 import type { HubFeature } from "#protocol/wire/hello.ts";
 import type { RunName } from "#protocol/base/names.ts";
@@ -53,10 +54,13 @@ export async function takeCapture(
     priority?: number;
     /** Present when more files of its step may follow. */
     open?: Capture["open"];
+    /** Line that it begins or belongs to while the hub cannot be asked to open it. */
+    newLine?: UnopenedLine | null;
   },
 ): Promise<Capture | null> {
   const { ledger } = parts;
-  const { candidate, look, run, root, watchedRoot } = about;
+  const { candidate, look, run, root, watchedRoot, newLine = null } = about;
+  const epoch = newLine === null ? (parts.runs.get(run)?.claim?.epoch ?? null) : null;
   // Complete checkpoints go before doubtful ones.
   const behind = candidate.doubt === undefined ? 0 : -1;
   const priority = (about.priority ?? 0) + ledger.rank(run) + behind;
@@ -68,7 +72,8 @@ export async function takeCapture(
       step: candidate.step,
       sizeBytes: look.sizeBytes,
       root: watchedRoot,
-      epoch: parts.runs.get(run)?.claim?.epoch ?? null,
+      epoch,
+      newLine,
     },
     async () => {
       if (ledger.knows(candidate.path, look.fingerprint)) return null;
@@ -81,7 +86,8 @@ export async function takeCapture(
         keepsPlace: parts.hubKnows?.("place") === true,
         ...(parts.onBesideLeft !== undefined && { onBesideLeft: parts.onBesideLeft }),
         group: parts.group ?? null,
-        epoch: parts.runs.get(run)?.claim?.epoch ?? null,
+        epoch,
+        newLine,
         captures: parts.captures,
         traits: parts.traits(),
         partBytes: parts.partBytes,

@@ -267,6 +267,8 @@ test("a new line says where it branches off, to its node and to whoever reads th
   const branch: LineBranch = { from: { epoch: 1, step: 200 }, after: { epoch: 1, step: 200 }, step: 50 };
   expect(await one.claim({ isLine: true, branch })).toMatchObject({ epoch: 2, parent: null, branch });
   expect(await one.claim()).toMatchObject({ epoch: 2, branch });
+  // No answer came to the first question.
+  expect(await one.claim({ isLine: true, branch })).toMatchObject({ epoch: 2, branch });
   const { claims } = await createRunRecords(bucket.calls, PREFIX).read(RUN);
   expect(claims.map((claim) => claim.branch)).toEqual([undefined, branch]);
 });

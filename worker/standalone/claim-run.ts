@@ -1,6 +1,6 @@
 import { stepText } from "#protocol/checkpoint/step-words.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
-import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
+import { isSameBranch, type LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import { epochClaimKey } from "#protocol/checkpoint/keys.ts";
 import type { EpochClaim } from "#protocol/checkpoint/checkpoint.ts";
 import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
@@ -209,7 +209,13 @@ async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promis
   const newest = await newestOf(choosing);
   const open = async (start: Chosen | null, about: Pick<EpochClaim, "isChosen" | "branch">) =>
     openEpoch(claims, { run: wish.run, epoch: highestEpoch + 1, start, about });
-  if (isLine === true) return { claim: await open(null, branch === undefined ? {} : { branch }), newest, said: {} };
+  const isOwn = last !== null && last.node.id === claims.parts.node.id && last.groupOf === undefined;
+  if (isLine === true) {
+    // Whoever asks again, because no answer came, asks for the line that is open.
+    const isOpen = isOwn && last.epoch >= highestEpoch && isSameBranch(last.branch, branch);
+    const claim = isOpen ? last : await open(null, branch === undefined ? {} : { branch });
+    return { claim, newest, said: {} };
+  }
   if (from !== undefined) {
     const startedAt = known.findLast(({ isChosen }) => isChosen === true);
     const before = startedAt === undefined ? undefined : (startedAt.parent?.step ?? "beginning");
@@ -219,7 +225,6 @@ async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promis
     }
   }
   const said = from === undefined ? {} : { from: { isNew: false } };
-  const isOwn = last !== null && last.node.id === claims.parts.node.id && last.groupOf === undefined;
   if (isOwn && last.epoch >= highestEpoch) return { claim: last, newest, said };
   return { claim: await open(newest, {}), newest, said };
 }

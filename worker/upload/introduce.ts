@@ -11,6 +11,7 @@ import type { UploaderParts } from "./uploader-parts.ts";
  */
 export async function introduceCapture(parts: UploaderParts, item: Capture): Promise<ClaimAnswer> {
   const { ledger, runs, hub, homes } = parts;
+  if (item.newLine != null) await parts.openLines?.(item.run);
   const claim = await runs.epochOf(item.run);
   const isEarlier = item.epoch !== null && item.epoch !== claim.epoch;
   if (isEarlier && parts.hubKnows?.("earlier-line") !== true) {

@@ -1,3 +1,4 @@
+import type { RunName } from "#protocol/base/names.ts";
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { HubFeature, NodeStore } from "#protocol/wire/hello.ts";
 import type { TransferWish } from "#protocol/wire/transfer.ts";
@@ -56,6 +57,8 @@ export interface UploaderParts extends SendingParts {
   hubKnows?(feature: HubFeature): boolean | null;
   /** Replicas of runs; left out in tests with one bucket. */
   homes?: Pick<Homes, "choose" | "isAway" | "elsewhere" | "noteAway" | "noteBack" | "watch">;
+  /** Opens the lines of training of a run that could not be opened when they began. Left out: there are none. */
+  openLines?(run: RunName): Promise<void>;
   keepForCopies?(capture: Capture): Promise<boolean>;
   onEnd(capture: Capture): void;
   onWaiting(fault: Fault): void;

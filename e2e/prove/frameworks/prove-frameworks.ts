@@ -9,16 +9,17 @@ import { trainThrough } from "./through-tidemark.ts";
 import { keepRow, type Row } from "./write-frameworks-page.ts";
 
 /**
- * `npm run prove -- frameworks [NAME...]`: trains with real packages in their default settings, killed twice with SIGKILL over
- * three nodes, and writes docs/frameworks.md.
+ * `npm run prove -- frameworks [--here] [NAME...]`: trains with real packages in their default settings, killed twice with SIGKILL
+ * over three nodes, and writes docs/frameworks.md. With `--here` no folder is named: the working folder is watched, and the page
+ * stays as it is.
  */
 
-async function proveOne(one: Case): Promise<Row> {
+async function proveOne(one: Case, isHere: boolean): Promise<Row> {
   const row = async (): Promise<Pick<Row, "problems" | "losses">> => {
     const control = await trainWithout(one);
     const stage = await openStage();
     try {
-      const { problems, losses } = await trainThrough(stage, one, control);
+      const { problems, losses } = await trainThrough(stage, { one, isHere }, control);
       return { problems: [...problems], losses };
     } finally {
       await stage.close();
@@ -35,7 +36,9 @@ async function proveOne(one: Case): Promise<Row> {
  * Proves the named cases, or all. Returns the exit code: 1 when a case failed. @throws Error with one sentence for an unknown
  * name
  */
-export async function proveFrameworks(names: readonly string[]): Promise<number> {
+export async function proveFrameworks(words: readonly string[]): Promise<number> {
+  const isHere = words.includes("--here");
+  const names = words.filter((word) => word !== "--here");
   const unknown = names.find((name) => !CASES.some((one) => one.name === name));
   if (unknown !== undefined)
     throw new Error(`There is no framework "${unknown}". Frameworks: ${CASES.map(({ name }) => name).join(", ")}.`);
@@ -46,13 +49,13 @@ export async function proveFrameworks(names: readonly string[]): Promise<number>
   let failed = 0;
   for (const one of wanted) {
     const startedAt = performance.now();
-    const row = await proveOne(one);
+    const row = await proveOne(one, isHere);
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     if (row.problems.length > 0) failed++;
     console.log(`  ${row.problems.length === 0 ? "passed" : "FAILED"}  ${one.name} (${seconds} s): ${row.losses}`);
     for (const problem of row.problems) console.log(`    x ${problem}`);
-    keepRow(row);
+    if (!isHere) keepRow(row);
   }
-  console.log(`${wanted.length - failed} passed, ${failed} failed. docs/frameworks.md was written.`);
+  console.log(`${wanted.length - failed} passed, ${failed} failed.${isHere ? "" : " docs/frameworks.md was written."}`);
   return failed === 0 ? 0 : 1;
 }

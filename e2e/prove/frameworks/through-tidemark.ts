@@ -40,6 +40,8 @@ export interface Outcome {
 interface Trial {
   stage: Stage;
   one: Case;
+  /** Whether no folder is named, so that the working folder is watched. */
+  isHere: boolean;
   control: Control;
   root: string;
   /** Folders of the killed nodes. */
@@ -62,6 +64,7 @@ async function liveOnNode(trial: Trial, at: number): Promise<boolean> {
     name: `${one.name}-${at + 1}`,
     run: one.name,
     watch: watched,
+    ...(trial.isHere && { isThere: true as const }),
     program: life.command,
     env: { ...life.env },
   });
@@ -153,9 +156,13 @@ async function end(
 }
 
 /** Trains over three nodes and compares the result with the trainings without Tidemark. */
-export async function trainThrough(stage: Stage, one: Case, control: Control): Promise<Outcome> {
+export async function trainThrough(
+  stage: Stage,
+  { one, isHere }: Pick<Trial, "one" | "isHere">,
+  control: Control,
+): Promise<Outcome> {
   const root = join(stage.dir, "work", one.name);
-  const trial: Trial = { stage, one, control, root, before: [], lives: [], problems: [] };
+  const trial: Trial = { stage, one, isHere, control, root, before: [], lives: [], problems: [] };
   for (let at = 0; at < 3; at++) {
     try {
       if (!(await liveOnNode(trial, at))) return { problems: trial.problems, losses: "not compared" };

@@ -30,6 +30,15 @@ it("takes what a node captured before its program began anew as a checkpoint of 
   ]);
 });
 
+it("returns the open line to a node that asks again because no answer came", async () => {
+  await claim(node);
+  expect((await beginLine(node)).epoch).toBe(2);
+  expect((await beginLine(node)).epoch).toBe(2);
+  const later = { ...branch, after: { epoch: 2, step: 200 } };
+  const asked = callAs(test.hub, node.caller).node.claimEpoch({ run, isLine: true, branch: later });
+  expect((await asked).epoch).toBe(3);
+});
+
 it("says where the earlier line started, and refuses it once another node has taken the run over", async () => {
   await claim(node);
   await beginLine(node);

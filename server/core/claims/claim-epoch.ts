@@ -1,6 +1,7 @@
 import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
+import { branchOfRow } from "../runs/passed-over.ts";
+import { isSameBranch, type LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import type { ClaimAnswer, ClaimFrom, claimEpochInput } from "#protocol/wire/hello.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { Epoch } from "#prisma/client/client.ts";
@@ -90,7 +91,7 @@ export const claimForJob = ({ hub, run, node }: Claimant): Promise<ClaimAnswer> 
 
 /**
  * Opens an epoch that starts at the beginning, for a program that started over. Older checkpoints stay the newest until the
- * new line has a complete one. @throws Fault EPOCH_OVER when another node writes the run by now
+ * new line has a complete one. Asked again with the same branch, it returns the line that is open. @throws Fault EPOCH_OVER when another node writes the run by now
  */
 async function claimLine(
   { hub, run, node }: Claimant,
@@ -99,6 +100,7 @@ async function claimLine(
   const writer = await currentEpoch(hub.db, run);
   if (writer !== null) await requireWriter(hub.db, { run, epoch: writer.epoch, nodeId: node.id });
   const newest = await newestComplete(hub.db, run);
+  if (writer !== null && isSameBranch(branchOfRow(writer.branch), branch)) return answerOf(writer, newest);
   return openEpoch({ hub, run, node }, { highestSeen, parent: null, isLine: true, newest, branch });
 }
 

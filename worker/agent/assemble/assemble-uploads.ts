@@ -14,6 +14,7 @@ import { createUploader } from "../../upload/uploader.ts";
 import type { SendingParts, Uploader } from "../../upload/uploader-parts.ts";
 import type { AgentOptions } from "../agent-options.ts";
 import type { StoreSession } from "../agent-store-sessions.ts";
+import { createLineOpener } from "../open-lines.ts";
 import type { ConsoleReporter } from "../console-reporter.ts";
 import { warnOfPace } from "../warn-of-pace.ts";
 
@@ -44,6 +45,8 @@ export interface AssembledUploads {
   /** Runs of which this worker has made something safe since it started. */
   savedRuns: Set<RunName>;
   doubtful: DoubtfulCaptures;
+  /** Opens the lines of a run that could not be opened when they began. */
+  openLines(run: RunName): Promise<void>;
 }
 
 /** Creates the uploader with the runs that it writes and the rate forecast of the uplink. */
@@ -65,6 +68,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     onOver: reporter.runOver,
     onClaimed: ({ name }, { epoch, branch }) => ledger.noteEpoch(name, epoch, branch),
   });
+  const openLines = createLineOpener({ runs, ledger, reporter });
   const ends = createEnds();
   const savedRuns = new Set<RunName>();
   const doubtful = createDoubtfulCaptures(ledger.all());
@@ -73,6 +77,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     ledger,
     runs,
     storeSession: pieces.storeSession,
+    openLines,
     hubKnows: (feature) => pieces.session.knows(feature),
     homes,
     // A checkpoint that is joined from pieces stays in the bucket of its pieces, so no piece is copied.
@@ -89,7 +94,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     onSent: uplink.add,
     onWaiting: reporter.waitingFor,
   });
-  return { runs, uplink, uploader, ends, savedRuns, doubtful };
+  return { runs, uplink, uploader, ends, savedRuns, doubtful, openLines };
 }
 
 /** Returns the rate of the uplink as far as it is known before the first upload, bytes per second; null when it is not. */
