@@ -135,11 +135,7 @@ export function descendantsOf(
       for (const { shell } of shells) stopped.add(shell.pid);
       const sendAll = () => {
         for (const one of told) signalProcess(one, signal);
-        if (ASKS_TO_END.has(signal))
-          goOn(
-            all.filter(({ pid }) => held.every((other) => other.pid !== pid)),
-            stopped,
-          );
+        if (ASKS_TO_END.has(signal)) goOn(all, new Set([...stopped, ...held.map(({ pid }) => pid)]));
       };
       const onPassedOn = (one: Tellable) => noteAsked([one], seen, signal);
       const send = () =>
