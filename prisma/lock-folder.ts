@@ -1,5 +1,6 @@
 import { PrismaLibSql } from "@prisma/adapter-libsql";
 import { databaseFailure } from "./database-failure.ts";
+import { fileUrl } from "./file-url.ts";
 
 /**
  * Allows one hub per data folder. The lock is SQLite's own lock on a separate file. The operating system releases it when
@@ -11,7 +12,7 @@ import { databaseFailure } from "./database-failure.ts";
  * @throws Error of SQLite when the file cannot be written, for example on a full disk
  */
 export async function lockFolder(lockFile: string, waitMs: number): Promise<(() => Promise<void>) | null> {
-  const url = `file:${lockFile}`;
+  const url = fileUrl(lockFile);
   const client = new PrismaLibSql({ url }).createClient({ url });
   await client.execute(`PRAGMA busy_timeout = ${Math.round(waitMs)}`);
   try {

@@ -1,4 +1,5 @@
 import { PrismaClient } from "./client/client.ts";
+import { fileUrl, pathOfUrl } from "./file-url.ts";
 import { connect, OneConnectionAdapter, settle, type SqlClient } from "./connection.ts";
 import { findPending, migrate, MigrationRefused, readMigrations, type Migration } from "./migrate.ts";
 import { SQLITE_WORDS, WORDS } from "./sql-words.ts";
@@ -76,7 +77,7 @@ export async function openDatabase(
   url: string,
   { migrations, inThisThread = false, onWrite, turns }: OpenOptions = {},
 ): Promise<OpenedDatabase> {
-  const file = url.startsWith("file:") ? url.slice("file:".length) : null;
+  const file = pathOfUrl(url);
   const thread = file === null || inThisThread ? null : openThreadClient(url);
   const client = await (thread === null ? connect(url, onWrite) : settle(thread.client, onWrite));
   const ready = async () => upgrade(client, file, migrations ?? (await readMigrations()));
@@ -94,7 +95,7 @@ export async function openDatabase(
  * @throws MigrationRefused; Fault DATABASE_MOVED
  */
 export async function openAlone(file: string): Promise<OpenedDatabase> {
-  const client = await connect(`file:${file}`);
+  const client = await connect(fileUrl(file));
   const ready = async () => migrate(client, await readMigrations());
   return openOn(client, { ready, last: [FOLD_LOG, "PRAGMA journal_mode = DELETE"] });
 }
@@ -104,7 +105,7 @@ export async function openAlone(file: string): Promise<OpenedDatabase> {
  * @throws MigrationRefused when the database has another version; Fault DATABASE_MOVED
  */
 export async function openBeside(file: string): Promise<OpenedDatabase> {
-  const client = await connect(`file:${file}`);
+  const client = await connect(fileUrl(file));
   const ready = async () => {
     const { pending } = await findPending(client, await readMigrations());
     const [next] = pending;

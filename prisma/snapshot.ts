@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { chmod, link, open, readdir, rename, rm, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { SqlClient } from "./connection.ts";
+import { fileUrl } from "./file-url.ts";
 
 /**
  * Copies a database that other processes may be writing. The copy is one consistent state, is checked before it gets its
@@ -19,7 +20,7 @@ export class DamagedDatabase extends Error {
 
 /** Opens a connection without the hub's settings, so that opening the file changes nothing in it. */
 export async function openFile(file: string): Promise<SqlClient> {
-  const url = `file:${file}`;
+  const url = fileUrl(file);
   const client = new PrismaLibSql({ url }).createClient({ url });
   await client.execute("PRAGMA busy_timeout = 30000");
   return client;

@@ -137,5 +137,10 @@ export const root = {
         "The hub names the file and how to restore a backup or rebuild it from the buckets, and does not start; while it runs, each call is refused with the same words.",
       test: "e2e/process/hub-odd-data.test.ts > a hub says that %s, and does not start",
     },
+    {
+      situation: "The data folder of a hub, or a backup, has a `%`, `#` or `?` in its path",
+      outcome: "It is used as it is written: database, lock, backup and restore lie there.",
+      test: "prisma/file-url.test.ts > a database lies in the folder %s, whatever its name means in a URL",
+    },
   ],
 } satisfies Root;

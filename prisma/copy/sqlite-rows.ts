@@ -1,3 +1,4 @@
+import { fileUrl } from "../file-url.ts";
 import { setImmediate } from "node:timers/promises";
 import { PrismaLibSql } from "@prisma/adapter-libsql";
 import type { SqlClient } from "../connection.ts";
@@ -15,7 +16,7 @@ const MOST_PARAMETERS = 32_766;
 
 /** Opens a file that no hub has open, with integers as `bigint`: the copy of a row loses nothing. */
 export async function openForRows(file: string): Promise<SqlClient> {
-  const config = { url: `file:${file}`, intMode: "bigint" } as const;
+  const config = { url: fileUrl(file), intMode: "bigint" } as const;
   const client = new PrismaLibSql(config).createClient(config);
   await client.execute("PRAGMA busy_timeout = 5000");
   return client;

@@ -1,6 +1,7 @@
 import { access, chmod, constants, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
 import { holdFolder } from "#prisma/hold-folder.ts";
+import { fileUrl } from "#prisma/file-url.ts";
 import { openDatabase, type OpenedDatabase } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { loadAlerts } from "../features/alerts/alert-memory.ts";
@@ -128,7 +129,7 @@ async function openStored(parts: HubParts, counters: Counters): Promise<Stored> 
   // Set before SQLite opens the file, so that its write-ahead log gets the same permissions.
   await (await open(file, "a", 0o600).catch(isNoFile(file))).close();
   await chmod(file, 0o600);
-  const address = `file:${file}`;
+  const address = fileUrl(file);
   const options = { onWrite, inThisThread: parts.queriesHere === true, turns: createCallerTurns() };
   return { ...(await openDatabase(address, options)), address, canWrite: () => true };
 }

@@ -55,6 +55,15 @@ function withoutParent(all: readonly ProcessEntry[]): ProcessEntry[] {
 
 const keyOf = ({ pid, startedAt }: ProcessEntry): string => `${pid} ${startedAt}`;
 
+/**
+ * Continues what was stopped (Ctrl-Z, SIGSTOP), but for `except`: until then a process takes no signal that asks it to end. All
+ * get the signal, as from systemd, because /proc shows a process as running until it has acted on its SIGSTOP; CONT takes that
+ * back too.
+ */
+function goOn(all: readonly ProcessEntry[], except: ReadonlySet<number>): void {
+  for (const one of all) if (!except.has(one.pid)) signalProcess(one, "SIGCONT");
+}
+
 /** `patienceMs`: time that a stop has. */
 export function descendantsOf(
   record: Pick<ProgramRecord, "id" | "process">,
@@ -78,13 +87,6 @@ export function descendantsOf(
   /** Shells that are stopped until what trains below them has ended. */
   const stopped = new Set<number>();
   let isLeftToLauncher = false;
-  /**
-   * Continues what was stopped (Ctrl-Z, SIGSTOP): until then a process takes no signal that asks it to end. All get the signal,
-   * as from systemd, because /proc shows a process as running until it has acted on its SIGSTOP; CONT takes that back too.
-   */
-  const goOn = (all: readonly ProcessEntry[]) => {
-    for (const one of all) if (!stopped.has(one.pid)) signalProcess(one, "SIGCONT");
-  };
   /** Notes processes whose save a further signal would interrupt. */
   const noteAsked = (told: readonly Tellable[], all: readonly Tellable[], signal: NodeJS.Signals) => {
     stop.told(told, all, signal);
@@ -133,7 +135,7 @@ export function descendantsOf(
       for (const { shell } of shells) stopped.add(shell.pid);
       const sendAll = () => {
         for (const one of told) signalProcess(one, signal);
-        if (ASKS_TO_END.has(signal)) goOn(all.filter(({ pid }) => held.every((other) => other.pid !== pid)));
+        if (ASKS_TO_END.has(signal)) goOn(all, new Set([...stopped, ...held.map(({ pid }) => pid)]));
       };
       const onPassedOn = (one: Tellable) => noteAsked([one], seen, signal);
       const send = () =>
@@ -141,9 +143,14 @@ export function descendantsOf(
       if (shells.length === 0) send();
       else void watchBelowShells(shells, { tell: send, ended: stop.ended });
     },
-    hasEndedInOrder: (end) => stop.isOrderly({ pid: record.process?.pid ?? 0, end }),
+    hasEndedInOrder: (end) => {
+      // One that ended after the last look at it has not been reaped, and its status is not known yet.
+      reaper.adopted();
+      return stop.isOrderly({ pid: record.process?.pid ?? 0, end });
+    },
     kill: () => {
-      const left = nameLeft(find());
+      // A shell that is stopped until its training has ended does not stay by itself.
+      const left = nameLeft(find().filter(({ pid }) => !stopped.has(pid)));
       if (left.length > 0) stop.killed();
       // Repeats, because a process may start another one at this moment.
       for (let tries = 0, all = find(); tries < 5 && all.length > 0; tries++, all = find())
@@ -168,7 +175,7 @@ export function descendantsOf(
             asked.add(keyOf(one));
             signalProcess(one, "SIGTERM");
           }
-          goOn(all);
+          goOn(all, stopped);
         } else if (toldAt !== null && now - toldAt >= patienceMs) for (const one of all) signalProcess(one, "SIGKILL");
         await systemClock.sleep(LOOK_MS, signal).catch(() => undefined);
       }

@@ -1,6 +1,7 @@
 import { access, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { holdFolder } from "#prisma/hold-folder.ts";
+import { fileUrl } from "#prisma/file-url.ts";
 import { openBeside, openDatabase, type Database, type OpenedDatabase } from "#prisma/open.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { checkMasterKey } from "#server/signer/check-master-key.ts";
@@ -101,7 +102,7 @@ export function onTaken(fault: Fault): never {
 }
 
 async function openUnlocked({ postgres, dataFolder }: ToolsWish, lock: LockWish | null): Promise<OpenedDatabase> {
-  if (postgres === null) return openDatabase(`file:${join(dataFolder, DATABASE)}`, { inThisThread: true });
+  if (postgres === null) return openDatabase(fileUrl(join(dataFolder, DATABASE)), { inThisThread: true });
   const { openPostgres } = await import("#prisma/postgres/open.ts");
   return openPostgres(postgres, { turns: createCallerTurns, lock });
 }
