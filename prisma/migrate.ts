@@ -39,7 +39,8 @@ const HISTORY = `CREATE TABLE IF NOT EXISTS "_prisma_migrations" (
 )`;
 
 export const checksumOf = (sql: string): string => createHash("sha256").update(sql).digest("hex");
-const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
+/** Returns a cell with text; empty for any other. */
+export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 const quote = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
 /** Returns the migrations committed in `folder`, in order of their names. */

@@ -3,6 +3,7 @@ import { fileUrl, pathOfUrl } from "./file-url.ts";
 import { connect, OneConnectionAdapter, settle, type SqlClient } from "./connection.ts";
 import { findPending, migrate, MigrationRefused, readMigrations, type Migration } from "./migrate.ts";
 import { SQLITE_WORDS, WORDS } from "./sql-words.ts";
+import { assertHere, readMark } from "./copy/move-mark.ts";
 import { openThreadClient } from "./thread-client.ts";
 import type { Turns } from "./take-turns.ts";
 import { upgrade } from "./upgrade.ts";
@@ -31,6 +32,11 @@ export interface OpenOptions {
 /** Runs before close: closing the file would checkpoint the log only when the handle is garbage-collected. */
 const FOLD_LOG = "PRAGMA wal_checkpoint(TRUNCATE)";
 
+/** @throws Fault DATABASE_MOVED */
+async function assertNotMoved(client: SqlClient): Promise<void> {
+  assertHere(await readMark(async (sql) => (await client.execute(sql)).rows, "sqlite"));
+}
+
 /** Returns a Prisma client after `ready`; closes the connection when `ready` fails. `close` first runs the statements `last`. */
 async function openOn(
   client: SqlClient,
@@ -38,6 +44,7 @@ async function openOn(
 ): Promise<OpenedDatabase> {
   const { ready, last, ended, turns = null } = about;
   try {
+    await assertNotMoved(client);
     await ready();
   } catch (error) {
     client.close();
@@ -64,7 +71,7 @@ async function openOn(
 /**
  * Opens the database at `url` (`file:/path` or `:memory:`), copies an older one and brings the schema up to date. Statements
  * of a file run in a thread of their own: a commit waits for the disk, and this thread must not wait.
- * @throws MigrationRefused
+ * @throws MigrationRefused; Fault DATABASE_MOVED
  */
 export async function openDatabase(
   url: string,
@@ -85,7 +92,7 @@ export async function openDatabase(
 /**
  * Opens a file that no hub has open and that will replace its database. Brings the schema up to date without a copy, and
  * closes the database as one file without a log beside it.
- * @throws MigrationRefused
+ * @throws MigrationRefused; Fault DATABASE_MOVED
  */
 export async function openAlone(file: string): Promise<OpenedDatabase> {
   const client = await connect(fileUrl(file));
@@ -95,7 +102,7 @@ export async function openAlone(file: string): Promise<OpenedDatabase> {
 
 /**
  * Opens the database of a hub that may be running. Leaves the schema as it is.
- * @throws MigrationRefused when the database has another version
+ * @throws MigrationRefused when the database has another version; Fault DATABASE_MOVED
  */
 export async function openBeside(file: string): Promise<OpenedDatabase> {
   const client = await connect(fileUrl(file));

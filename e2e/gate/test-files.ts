@@ -5,7 +5,7 @@ import { ROOT } from "./run-step.ts";
 /** Assigns test files to suites. `vitest.config.ts` reads this too. */
 
 /** Unit tests that need a server of PostgreSQL: `npm run prove -- postgres` runs them. */
-export const POSTGRES_TESTS = ["adapter", "lock-database", "same-schema"].map(
+export const POSTGRES_TESTS = ["adapter", "lock-database", "rows", "same-schema"].map(
   (name) => `prisma/postgres/${name}.test.ts`,
 );
 const leftOut = process.env["TEST_DATABASE"] === "postgres" ? [] : POSTGRES_TESTS;

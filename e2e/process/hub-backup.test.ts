@@ -87,6 +87,22 @@ test("backups taken under load each restore to a working hub, whose buckets open
   }
 });
 
+test("the clock takes backups and keeps the newest", async () => {
+  const folder = join(stage.dir, "by-the-clock");
+  const env = { TIDEMARK_SECRET: SECRET, TIDEMARK_BACKUP_EVERY: "1s", TIDEMARK_BACKUP_KEEP: "2" };
+  const own = await startHub({ dataDir: folder, admin: ADMIN, env });
+  const namesOf = () => {
+    const backups = join(folder, "backups");
+    return existsSync(backups) ? readdirSync(backups).filter((name) => name.endsWith(".db.gz")) : [];
+  };
+  const first = await waitUntil("the first backup", () => namesOf().length > 0 && namesOf());
+  const isReplaced = () => namesOf().length === 2 && !namesOf().includes(first[0] ?? "");
+  await waitUntil("two later ones are in its place", isReplaced);
+  const client = createHubClient(own.url, await signIn(own.url, ADMIN));
+  expect((await client.upkeep.status.query()).lastBackup).toMatchObject({ fault: null });
+  await own.stop();
+});
+
 test("a restore is refused while the hub runs, and nodes go on where they were after one", async () => {
   const file = await backUp(join(stage.dir, "backups"));
   const refused = await hub(["restore", file]);

@@ -5,7 +5,8 @@ import { missingPostgres } from "../servers/start-postgres.ts";
 
 /**
  * `npm run prove -- postgres [PATH...]`: runs the unit tests of the hub with PostgreSQL as their database, then a hub on
- * PostgreSQL as a process: with a worker, a pooler, a second hub, and PostgreSQL killed. With paths: only the unit tests there.
+ * PostgreSQL as a process: with a worker, a pooler, a second hub, PostgreSQL killed, moved there and back, and restored from backups. With
+ * paths: only the unit tests there.
  */
 
 const FOLDERS = ["server/", "prisma/postgres/"];

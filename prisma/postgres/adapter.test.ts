@@ -1,4 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Database } from "../open.ts";
 import { openDatabase } from "../open.ts";
 import { databaseFailure } from "../database-failure.ts";
@@ -197,5 +199,21 @@ describe.skipIf(server === undefined)("both databases", () => {
     await Promise.all(asked);
     clearInterval(looking);
     expect(Math.max(...seen, postgres.room().open)).toBeLessThanOrEqual(place.connections);
+  });
+
+  test("former content is removed from every table of sealed texts", async () => {
+    await wordsOf(postgres.db).dropFormerContent(postgres.db);
+    const schema = await readFile(join(import.meta.dirname, "schema.prisma"), "utf8");
+    const sealed = [...schema.matchAll(/^model (\w+) \{\n(.*?)^\}/gms)].filter(([, , body = ""]) =>
+      /^ {2}sealed /m.test(body),
+    );
+    expect(sealed.length).toBeGreaterThan(6);
+    // The server counts a little later.
+    await vi.waitFor(async () => {
+      const rows = await postgres.db.$queryRaw<
+        { name: string }[]
+      >`SELECT relname::text AS "name" FROM pg_stat_user_tables WHERE vacuum_count > 0`;
+      expect(rows.map(({ name }) => name)).toEqual(expect.arrayContaining(sealed.map(([, name]) => name)));
+    });
   });
 });

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { Client } from "pg";
-import { assertHistory, checksumOf, MigrationRefused, type Migration } from "../migrate.ts";
+import { assertHistory, checksumOf, MigrationRefused, readMigrations, type Migration } from "../migrate.ts";
 
 /**
  * Brings a database of PostgreSQL to the present schema by running the committed SQL files of `migrations/` in order. Their names
@@ -36,6 +36,17 @@ export async function findPendingPostgres(
   const done = new Map(rows.map(({ name, checksum }) => [name, checksum]));
   assertHistory(done, migrations);
   return { pending: migrations.filter(({ name }) => !done.has(name)) };
+}
+
+/** Refuses a database whose schema is not the present one. @throws MigrationRefused */
+export async function assertPresent(client: Client): Promise<void> {
+  const { pending } = await findPendingPostgres(client, await readMigrations(FOLDER));
+  const [next] = pending;
+  if (next === undefined) return;
+  throw new MigrationRefused(`The database was written by an older version of Tidemark (before ${next.name}).`, {
+    why: "Only a hub brings it up to date, when it starts.",
+    fix: "Start this version of the hub once, then try again.",
+  });
 }
 
 /**

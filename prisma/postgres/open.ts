@@ -1,18 +1,22 @@
 import type { Pool } from "pg";
 import { Fault } from "#protocol/faults/fault.ts";
-import { MigrationRefused, readMigrations, type Migration } from "../migrate.ts";
+import { readMigrations, type Migration } from "../migrate.ts";
 import type { Database, OpenedDatabase } from "../open.ts";
+import { assertHere, readMark } from "../copy/move-mark.ts";
 import { WORDS } from "../sql-words.ts";
 import type { Turns } from "../take-turns.ts";
 import { HubAdapter, type Nullable } from "./adapter.ts";
 import { PrismaClient } from "./client/client.ts";
 import { lockDatabase, type DatabaseLock, type LockWish } from "./lock-database.ts";
-import { findPendingPostgres, FOLDER, migratePostgres } from "./migrate.ts";
+import { assertPresent, FOLDER, migratePostgres } from "./migrate.ts";
+import { runOn } from "./postgres-place.ts";
 import { openPool, openSession, roomOf, type PoolRoom, type PostgresPlace } from "./pool.ts";
 import { POSTGRES_WORDS } from "./words.ts";
 
 export interface OpenedPostgres extends OpenedDatabase {
   room: () => PoolRoom;
+  /** False while another hub may have the database. */
+  canWrite: () => boolean;
 }
 
 export interface PostgresOptions {
@@ -51,7 +55,7 @@ const whileHeld = ({ turns, onWrite }: PostgresOptions, lock: DatabaseLock | nul
 
 /**
  * Opens the database of a hub, brings its schema up to date, and keeps other hubs out until `close`.
- * @throws MigrationRefused; Fault DATABASE_IN_USE when another hub has the database
+ * @throws MigrationRefused; Fault DATABASE_IN_USE when another hub has the database, DATABASE_MOVED
  */
 export async function openPostgres(place: PostgresPlace, options: PostgresOptions): Promise<OpenedPostgres> {
   const lock = options.lock === null ? null : await lockDatabase(place, options.lock);
@@ -59,6 +63,7 @@ export async function openPostgres(place: PostgresPlace, options: PostgresOption
   try {
     const session = await openSession(place);
     try {
+      assertHere(await readMark(runOn(session), "postgres"));
       await migratePostgres(session, options.migrations ?? (await readMigrations(FOLDER)));
     } finally {
       await session.end();
@@ -76,6 +81,7 @@ export async function openPostgres(place: PostgresPlace, options: PostgresOption
     return {
       db,
       room: () => roomOf(pool),
+      canWrite: () => lock === null || lock.isHeld(),
       close: async () => {
         await db.$disconnect();
         await pool.end();
@@ -99,14 +105,7 @@ export async function openPostgresBeside(
 ): Promise<OpenedPostgres> {
   const session = await openSession(place);
   try {
-    const { pending } = await findPendingPostgres(session, await readMigrations(FOLDER));
-    const [next] = pending;
-    if (next !== undefined) {
-      throw new MigrationRefused(`The database was written by an older version of Tidemark (before ${next.name}).`, {
-        why: "Only a hub brings it up to date, when it starts.",
-        fix: "Start this version of the hub once, then try again.",
-      });
-    }
+    await assertPresent(session);
   } finally {
     await session.end();
   }

@@ -104,6 +104,21 @@ export function openPool({ url, connections }: PostgresPlace): Pool {
   return pool;
 }
 
+/** Opens one connection of its own for work that may take an hour, without limits in time. @throws as `openSession` */
+export async function openLongSession({ directUrl }: Pick<PostgresPlace, "directUrl">): Promise<Client> {
+  const client = new Client({ ...settingsOf(directUrl), query_timeout: 0 });
+  client.on("error", () => undefined);
+  try {
+    await client.connect();
+    await client.query(
+      `SET statement_timeout = 0; SET lock_timeout = ${LOCK_MS}; SET idle_in_transaction_session_timeout = 0`,
+    );
+    return client;
+  } catch (error) {
+    throw toUnreachable(error);
+  }
+}
+
 /** Opens one connection of its own, without a pooler. `onLost` is called when it breaks. @throws Fault DATABASE_UNREACHABLE, errors of pg */
 export async function openSession(
   { directUrl }: Pick<PostgresPlace, "directUrl">,

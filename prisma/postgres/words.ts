@@ -27,7 +27,10 @@ export const POSTGRES_WORDS: SqlWords = {
   mendNumbers: () => Promise.resolve(),
   // Rows that were replaced stay in the file until they are vacuumed; the table keeps its place and its readers.
   dropFormerContent: async (db) => {
-    for (const table of ["ProfileSecret", "AlertChannelSecret", "ProfileBenchKey", "SealKeySecret", "Canary"])
-      await db.$executeRawUnsafe(`VACUUM "${table}"`);
+    const tables = await db.$queryRaw<
+      { name: string }[]
+    >`SELECT table_name::text AS "name" FROM information_schema.columns
+      WHERE table_schema = current_schema() AND column_name = 'sealed'`;
+    for (const { name } of tables) await db.$executeRawUnsafe(`VACUUM "${name}"`);
   },
 };

@@ -44,6 +44,16 @@ export const HUB_FAULTS = {
     says: "Another hub is using this database.",
     next: "Stop it first, or give this hub a database of its own.",
   }),
+  DATABASE_MOVED: row("never", 409, {
+    exit: 4,
+    says: "This is not the database that the hub works on.",
+    next: "Give the hub the other one (TIDEMARK_DATABASE_URL, TIDEMARK_DATA), or move the data here: npm run hub -- move (docs/postgres.md).",
+  }),
+  DATABASE_COPY_DIFFERS: row("never", 500, {
+    exit: 6,
+    says: "The copy of this table is not the same as the table, so the copy was given up.",
+    next: "Nothing was changed: the database that was read is as it was. Check the disks of both and try again.",
+  }),
   HUB_DATABASE_DAMAGED: row("backoff", 503, {
     exit: 7,
     says: "The hub's file hub.db is not whole: its database is damaged, or is none.",

@@ -109,6 +109,7 @@ const isNoFile =
 interface Stored extends OpenedDatabase {
   /** Where the thread of history finds the database. */
   address: string;
+  canWrite: () => boolean;
 }
 
 /** Opens the file in the data folder, or PostgreSQL where the settings say so. */
@@ -130,7 +131,7 @@ async function openStored(parts: HubParts, counters: Counters): Promise<Stored> 
   await chmod(file, 0o600);
   const address = fileUrl(file);
   const options = { onWrite, inThisThread: parts.queriesHere === true, turns: createCallerTurns() };
-  return { ...(await openDatabase(address, options)), address };
+  return { ...(await openDatabase(address, options)), address, canWrite: () => true };
 }
 
 /**
@@ -148,6 +149,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     db,
     close: closeDatabase,
     address,
+    canWrite,
   } = await openStored(parts, counters).catch(async (error: unknown) => {
     await unlock();
     throw error;
@@ -163,6 +165,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
   const hub: Hub = {
     settings,
     db,
+    canWrite,
     signer,
     log,
     now,

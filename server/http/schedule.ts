@@ -1,7 +1,7 @@
-import { execFile } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { promisify } from "node:util";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { emit, recordEvent } from "../core/events/record-event.ts";
 import type { Hub } from "../core/api/hub.ts";
@@ -31,22 +31,34 @@ const MARKS_AGAIN_MS = 600_000;
 const MAIN = join(import.meta.dirname, "../features/maintenance/command-line/main.ts");
 /** A stopping hub waits at most this long for maintenance. */
 const LAST_CALL_MS = 1_500;
-const run = promisify(execFile);
 
+/** Variables that the driver of PostgreSQL reads by itself, and the home with its files. */
+const OF_DRIVER = /^(PG[A-Z]+|HOME|NODE_EXTRA_CA_CERTS)$/;
+
+/** Takes a backup in a process of its own. It gets the address of the database over a pipe: others can read its environment. */
 async function backUpBeside(hub: Hub): Promise<void> {
-  const { backupFolder, backupKeep } = hub.settings.upkeep;
-  const args = [MAIN, "backup", "--to", backupFolder, "--keep", String(backupKeep), "--gzip"];
-  const env = {
-    PATH: process.env["PATH"] ?? "",
-    NODE_ENV: "production" as const,
-    TIDEMARK_DATA: hub.settings.dataFolder,
-  };
-  try {
-    await run(process.execPath, args, { env, signal: hub.closing });
-  } catch (cause) {
-    const said = cause instanceof Error && "stderr" in cause ? String(cause.stderr).trim() : "";
-    throw new Fault("WRITE_FAILED", { op: "backup", subject: backupFolder, detail: said.slice(0, 1024), cause });
-  }
+  const { upkeep, dataFolder, postgres } = hub.settings;
+  const args = [MAIN, "backup", "--to", upkeep.backupFolder, "--keep", String(upkeep.backupKeep), "--gzip"];
+  const ofDriver = Object.entries(process.env).filter(([name]) => postgres !== null && OF_DRIVER.test(name));
+  const child = spawn(process.execPath, args, {
+    env: {
+      ...Object.fromEntries(ofDriver),
+      PATH: process.env["PATH"] ?? "",
+      NODE_ENV: "production" as const,
+      TIDEMARK_DATA: dataFolder,
+    },
+    signal: hub.closing,
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
+  const secrets =
+    postgres === null ? {} : { TIDEMARK_DATABASE_URL: postgres.url, TIDEMARK_DATABASE_DIRECT_URL: postgres.directUrl };
+  // A child that ended at once is told by its exit.
+  child.send({ secrets }, () => undefined);
+  let said = "";
+  child.stderr?.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const [code] = (await once(child, "close")) as [number | null];
+  if (code === 0) return;
+  throw new Fault("WRITE_FAILED", { op: "backup", subject: upkeep.backupFolder, detail: said.trim().slice(0, 1024) });
 }
 
 async function failedBackup(hub: Hub, error: unknown, startedAt: number): Promise<void> {

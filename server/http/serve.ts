@@ -10,12 +10,13 @@ import { metricsText } from "./metrics.ts";
 import { createApi } from "./api.ts";
 import { API_PATH } from "../platform/api-path.ts";
 import type { Pages } from "./pages.ts";
+import { createReadiness } from "./readiness.ts";
 import { refuseMetrics } from "./refuse-metrics.ts";
 import { isNormalPath } from "../platform/normal-path.ts";
 import { hardenAnswer } from "./security-headers.ts";
 
 /**
- * The hub's HTTP server: the API and its description, /kelpie, /metrics and /healthz; everything else is a page. On shutdown, open
+ * The hub's HTTP server: the API and its description, /kelpie, /metrics, /healthz and /readyz; everything else is a page. On shutdown, open
  * streams tell their clients to reconnect, running answers are finished, and lingering connections are cut.
  */
 
@@ -69,6 +70,11 @@ const HEALTH = {
   oldestProtocol: OLDEST_ACCEPTED_PROTOCOL,
 } as const;
 
+function answerJson(response: ServerResponse, status: number, body: object): void {
+  response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
+  response.end(JSON.stringify(body));
+}
+
 async function answerMetrics(hub: Hub, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const refused = refuseMetrics(hub.settings.metrics, request);
   const text = refused === null ? await metricsText(hub) : "";
@@ -82,6 +88,7 @@ async function answerMetrics(hub: Hub, request: IncomingMessage, response: Serve
 export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise<Served> {
   const api = createApi(hub);
   const description = JSON.stringify(describeApi());
+  const ready = createReadiness(hub);
   const server = createServer((request, response) => {
     hardenAnswer(hub, response);
     if (hub.closing.aborted) response.setHeader("connection", "close");
@@ -96,8 +103,7 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
       return;
     }
     if (path === "/healthz") {
-      response.writeHead(200, { "content-type": "application/json", "cache-control": "no-store" });
-      response.end(JSON.stringify(HEALTH));
+      answerJson(response, 200, HEALTH);
       return;
     }
     if (path === "/api/openapi.json") {
@@ -108,9 +114,13 @@ export async function serve(hub: Hub, pages: Pages, portWaitMs: number): Promise
     const answer =
       path === "/metrics"
         ? answerMetrics(hub, request, response)
-        : isKelpiePath(path)
-          ? serveKelpie(hub, request, response)
-          : pages(request, response);
+        : path === "/readyz"
+          ? ready().then((missing) =>
+              answerJson(response, missing.length === 0 ? 200 : 503, { ready: missing.length === 0, missing }),
+            )
+          : isKelpiePath(path)
+            ? serveKelpie(hub, request, response)
+            : pages(request, response);
     answer.catch((error: unknown) => {
       hub.log.error({ error, path: path.split("?", 1)[0] }, "a page failed");
       if (!response.headersSent) response.writeHead(500, { "content-type": "text/plain" });

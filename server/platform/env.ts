@@ -160,7 +160,7 @@ export function readSettings(variables: Variables): HubSettings {
     saladApi: readSaladApi((name) => readSecret(variables, name)),
     rotateAfterMs: daysOf(variables, "TIDEMARK_ROTATE_CREDENTIALS", "30d"),
     auditKeptMs: daysOf(variables, "TIDEMARK_KEEP_AUDIT", "730d"),
-    upkeep: readUpkeepSettings(variables, { dataFolder, isPostgres: postgres !== null }),
+    upkeep: readUpkeepSettings(variables, dataFolder),
     history: readRetention(variables),
     logLevel: logLevelOf(variables),
     described: describeSettings(variables),

@@ -32,6 +32,8 @@ import type { UpkeepState } from "./ports/upkeep-state.ts";
 export interface Hub {
   readonly settings: HubSettings;
   readonly db: Database;
+  /** False while another hub may have the database: then nothing is written. */
+  readonly canWrite: () => boolean;
   readonly signer: Signer;
   readonly stores: Stores;
   readonly imports: Imports;

@@ -1,11 +1,13 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { access, mkdir, readdir, rm, stat } from "node:fs/promises";
+import { mkdir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { Writable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { Fault } from "#protocol/faults/fault.ts";
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
+import { snapshotPlace } from "#prisma/copy/file-place.ts";
+import { assertHere } from "#prisma/copy/move-mark.ts";
 import {
   checkDatabase,
   DamagedDatabase,
@@ -16,17 +18,17 @@ import {
   unfinishedName,
 } from "#prisma/snapshot.ts";
 import { timeInName } from "#prisma/upgrade.ts";
+import { DATABASE, openPlace, type DatabaseAt } from "./open-place.ts";
 
 /**
- * Takes backups: one file with everything that the hub knows, copied while it works. Sealed secrets stay sealed. The master key
+ * Takes backups: one file with everything that the hub knows, copied while it works. It is a file of SQLite for either database, so
+ * that it can be restored into either, also by a later version. Sealed secrets stay sealed. The master key
  * is not in the database and so never in a backup, which therefore opens no bucket by itself.
  */
 
-export const DATABASE = "hub.db";
 const BACKUP = /^tidemark-hub-\d{8}T\d{9}Z-v[^/]+\.db(\.gz)?$/;
 
-export interface BackupWish {
-  dataFolder: string;
+export interface BackupWish extends DatabaseAt {
   /** Target folder; created when missing. */
   to: string;
   /** Number of backups to keep in `to`, including this one; null keeps all. */
@@ -62,19 +64,43 @@ async function compress(from: string, to: string): Promise<void> {
 }
 
 /** Records the backup in the database, so that the pages show when the last one was made. */
-async function record(database: string, backup: Backup, startedAt: number): Promise<void> {
-  const client = await openFile(database);
+async function record(wish: BackupWish, backup: Backup): Promise<void> {
+  const result = JSON.stringify({ file: backup.file, sizeBytes: backup.sizeBytes });
+  const [startedAt, endedAt] = [wish.now, wish.now + backup.tookMs];
+  if (wish.postgres !== null) {
+    const { openSession } = await import("#prisma/postgres/pool.ts");
+    const session = await openSession(wish.postgres);
+    const text = `INSERT INTO "UpkeepRun" ("kind", "startedAt", "endedAt", "result") VALUES ('backup', $1, $2, $3)`;
+    const values = [new Date(startedAt).toISOString(), new Date(endedAt).toISOString(), result];
+    try {
+      await session.query(text, values);
+    } finally {
+      await session.end();
+    }
+    return;
+  }
+  const client = await openFile(join(wish.dataFolder, DATABASE));
   try {
     const { rows } = await client.execute(`SELECT 1 FROM sqlite_master WHERE name = 'UpkeepRun'`);
     if (rows.length === 0) return;
-    const result = JSON.stringify({ file: backup.file, sizeBytes: backup.sizeBytes });
     await client.execute({
       sql: `INSERT INTO "UpkeepRun" ("kind", "startedAt", "endedAt", "result") VALUES ('backup', ?, ?, ?)`,
-      args: [startedAt, startedAt + backup.tookMs, result],
+      args: [startedAt, endedAt, result],
     });
   } finally {
     client.close();
   }
+}
+
+/** Returns what copies the database to a new file. @throws Fault NOT_FOUND, DATABASE_MOVED */
+async function copierOf(wish: BackupWish): Promise<(to: string) => Promise<void>> {
+  const place = await openPlace(wish, () => undefined);
+  if (!(await place.exists()))
+    throw new Fault("NOT_FOUND", { op: "backup", subject: place.name, detail: "there is no hub's database there" });
+  assertHere(await place.readMark());
+  // A file is copied as it is, also one of another version.
+  if (wish.postgres === null) return (to) => snapshotDatabase(place.name, to);
+  return (to) => snapshotPlace(place, to);
 }
 
 async function prune(folder: string, keep: number): Promise<string[]> {
@@ -86,26 +112,23 @@ async function prune(folder: string, keep: number): Promise<string[]> {
 
 /**
  * Takes a backup, also while a hub runs on the folder and writes.
- * @throws Fault NOT_FOUND without a database, FOLDER_UNWRITABLE, NO_SPACE, BACKUP_DAMAGED when the copy is not whole
+ * @throws Fault NOT_FOUND without a database, DATABASE_MOVED, FOLDER_UNWRITABLE, NO_SPACE, BACKUP_DAMAGED when the copy is not whole
  */
 export async function backUp(wish: BackupWish): Promise<Backup> {
-  const database = join(wish.dataFolder, DATABASE);
   const startedAt = performance.now();
-  await access(database).catch(() => {
-    throw new Fault("NOT_FOUND", { op: "backup", subject: database, detail: "there is no hub's database there" });
-  });
+  const copy = await copierOf(wish);
   try {
     await mkdir(wish.to, { recursive: true, mode: 0o700 });
     await sweepUnfinished(wish.to);
     const name = `tidemark-hub-${timeInName(wish.now)}-v${PRODUCT_VERSION}.db`;
     const plain = join(wish.to, name);
     let file = plain;
-    if (wish.compress === "none") await snapshotDatabase(database, plain);
+    if (wish.compress === "none") await copy(plain);
     else {
       file = `${plain}.gz`;
       const raw = unfinishedName(plain);
       try {
-        await snapshotDatabase(database, raw);
+        await copy(raw);
         await compress(raw, file);
       } finally {
         await rm(raw, { force: true });
@@ -114,7 +137,7 @@ export async function backUp(wish: BackupWish): Promise<Backup> {
     const removed = wish.keep === null ? [] : await prune(wish.to, wish.keep);
     const { size: sizeBytes } = await stat(file);
     const backup = { file, sizeBytes, tookMs: Math.round(performance.now() - startedAt), removed };
-    await record(database, backup, wish.now);
+    await record(wish, backup);
     return backup;
   } catch (error) {
     throw backupFault(error, wish.to);

@@ -2,9 +2,10 @@ import { randomBytes } from "node:crypto";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { isPostgres } from "#server/testing/test-database.ts";
 import { attemptId, filePath } from "#protocol/base/names.ts";
 import { openBeside } from "#prisma/open.ts";
+import { tally, type Tally } from "#prisma/copy/rows.ts";
+import { presentTables } from "#prisma/copy/tables.ts";
 import { openFile } from "#prisma/snapshot.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { addTestNode, callAs, joinGroup } from "#server/testing/open-test-hub.ts";
@@ -14,16 +15,25 @@ import { announce, makeSafe, manifestOf, newAttempt, run, upload } from "#server
 import { claim, node, other, pairForEach, profileId, test } from "#server/testing/pair-for-each.ts";
 import { backUp, type BackupWish } from "./back-up.ts";
 import { mayDelete } from "#server/core/retention/may-delete.ts";
+import { openPlace, type DatabaseAt } from "./open-place.ts";
 import { restoreBackup } from "./restore.ts";
 import { settleHistory } from "#server/core/record/settle-history.ts";
 
 pairForEach();
 
-// Both are of the file of SQLite; on PostgreSQL they refuse (run-command.test.ts).
+// On both databases; a backup of PostgreSQL is a file of SQLite too.
+
+const at = () => ({ dataFolder: test.folder, postgres: test.hub.settings.postgres });
+
+/** Returns the content of the present database: tables with their hashes. */
+async function contentOf(where: DatabaseAt): Promise<Tally[]> {
+  const tables = await presentTables();
+  return (await openPlace(where, () => undefined)).read((source) => tally(source, tables));
+}
 
 const take = (changes: Partial<BackupWish> = {}) =>
   backUp({
-    dataFolder: test.folder,
+    ...at(),
     to: join(test.folder, "backups"),
     keep: null,
     compress: "none",
@@ -34,12 +44,12 @@ const take = (changes: Partial<BackupWish> = {}) =>
 /** Stops the hub, restores, and starts another one on the same folder. */
 async function restoreFrom(file: string) {
   await test.stop();
-  const restored = await restoreBackup({ from: file, dataFolder: test.folder, now: Date.now() });
+  const restored = await restoreBackup({ from: file, ...at(), now: Date.now() });
   await test.start();
   return restored;
 }
 
-describe.skipIf(isPostgres)("a backup", () => {
+describe("a backup", () => {
   it("is one whole file for its owner only, taken while the hub writes, and seen in the status", async () => {
     await claim(node);
     await makeSafe(test.hub, node, { epoch: 1, step: 10 });
@@ -71,7 +81,7 @@ describe.skipIf(isPostgres)("a backup", () => {
     const { file } = await take();
     expect((await readFile(file)).includes(Buffer.from("test-secret-key"))).toBe(false);
     const folder = join(test.folder, "elsewhere");
-    await restoreBackup({ from: file, dataFolder: folder, now: Date.now() });
+    await restoreBackup({ from: file, dataFolder: folder, postgres: null, now: Date.now() });
     const { db, close } = await openBeside(join(folder, "hub.db"));
     const without = createSigner({ secret: null, dataFolder: folder });
     await expect(checkMasterKey(db, without, 0)).rejects.toMatchObject({ code: "MASTER_KEY_MISSING" });
@@ -82,10 +92,10 @@ describe.skipIf(isPostgres)("a backup", () => {
   });
 });
 
-describe.skipIf(isPostgres)("a restore", () => {
+describe("a restore", () => {
   it("is refused while the hub runs", async () => {
     const { file } = await take();
-    await expect(restoreBackup({ from: file, dataFolder: test.folder, now: 1 })).rejects.toMatchObject({
+    await expect(restoreBackup({ from: file, ...at(), now: 1 })).rejects.toMatchObject({
       code: "FOLDER_IN_USE",
     });
   });
@@ -105,11 +115,11 @@ describe.skipIf(isPostgres)("a restore", () => {
         await writeFile(file, bytes);
       } else await writeFile(file, bytes.subarray(0, bytes.length / 2));
       await test.stop();
-      const before = await readFile(join(test.folder, "hub.db"));
-      await expect(restoreBackup({ from: file, dataFolder: test.folder, now: 1 })).rejects.toMatchObject({
+      const before = await contentOf(at());
+      await expect(restoreBackup({ from: file, ...at(), now: 1 })).rejects.toMatchObject({
         code: "BACKUP_DAMAGED",
       });
-      expect((await readFile(join(test.folder, "hub.db"))).equals(before)).toBe(true);
+      expect(await contentOf(at())).toEqual(before);
       expect((await readdir(test.folder)).filter((name) => name.includes("unfinished"))).toEqual([]);
       await test.start();
     },

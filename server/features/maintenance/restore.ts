@@ -1,27 +1,38 @@
 import { createReadStream, createWriteStream } from "node:fs";
-import { access, chmod, copyFile, link, mkdir, rename, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, rename, rm, stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { createGunzip } from "node:zlib";
+import { createFilePlace, existsFile, setAside, snapshotPlace } from "#prisma/copy/file-place.ts";
+import type { Place } from "#prisma/copy/place.ts";
+import { copyRows } from "#prisma/copy/rows.ts";
+import { presentTables } from "#prisma/copy/tables.ts";
 import { holdFolder } from "#prisma/hold-folder.ts";
 import { openAlone } from "#prisma/open.ts";
 import { openFile, syncFile, syncFolder, sweepUnfinished, unfinishedName } from "#prisma/snapshot.ts";
 import { timeInName } from "#prisma/upgrade.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { recordEvent } from "#server/core/events/record-event.ts";
-import { backupFault, DATABASE, isBackupName, requireWhole } from "./back-up.ts";
+import { backupFault, isBackupName, requireWhole } from "./back-up.ts";
+import { DATABASE, LOCK_WAIT_MS, openPlace, type DatabaseAt } from "./open-place.ts";
 
 /**
- * Replaces the database by a backup. Everything is prepared beside it first; then one rename decides. Before the rename the hub
- * starts with the old database, after it with the restored one; the old database stays beside it under its own name. The
+ * Replaces the database by a backup. Everything is prepared in the data folder first; then one rename decides, or one transaction
+ * of PostgreSQL. Before it the hub starts with the old database, after it with the restored one; the old database stays in the
+ * data folder under its own name. The
  * restored database is marked as incomplete: the hub reads the buckets before any node may write, and deletes nothing until a
  * person confirms. All sessions end.
  */
 
-const LOCK_WAIT_MS = 3_000;
+export interface RestoreWish extends DatabaseAt {
+  /** Path of the backup. */
+  from: string;
+  /** Epoch ms. */
+  now: number;
+}
 
 export interface Restored {
-  /** Path of the former database; null when there was none. */
+  /** Path of the former database, or of a copy of it; null when there was none. */
   keptAt: string | null;
   /** Time of the backup, epoch ms, by its name or its file. */
   asOf: number;
@@ -29,11 +40,8 @@ export interface Restored {
   checkpoints: number;
 }
 
-const exists = (file: string): Promise<boolean> =>
-  access(file).then(
-    () => true,
-    () => false,
-  );
+const keptName = (dataFolder: string, now: number): string =>
+  join(dataFolder, `hub-${timeInName(now)}-before-restore.db`);
 
 /** Returns the time in the name of a backup, otherwise that of the file. */
 async function takenAt(file: string): Promise<number> {
@@ -73,37 +81,51 @@ async function mark(file: string, at: { now: number; asOf: number }): Promise<{ 
   }
 }
 
-/** Gives the present database a second name, with its write-ahead log merged in; a database that cannot be opened keeps its log. */
-async function setAside(database: string, aside: string): Promise<void> {
-  const client = await openFile(database);
-  try {
-    await client.execute("PRAGMA wal_checkpoint(TRUNCATE)");
-  } catch {
-    // A damaged database is kept as it is.
-  } finally {
-    client.close();
+/** Puts the staged file in the place of the database file. Returns the path of the former one. */
+async function replaceFile(staged: string, { dataFolder, now }: RestoreWish): Promise<string | null> {
+  const database = join(dataFolder, DATABASE);
+  let keptAt: string | null = null;
+  if (await existsFile(database)) {
+    keptAt = keptName(dataFolder, now);
+    await setAside(database, keptAt);
   }
-  await link(database, aside).catch(() => copyFile(database, aside));
-  const wal = await stat(`${database}-wal`).catch(() => null);
-  // The log belongs to the old file; SQLite would apply a log beside the new file to it.
-  if (wal !== null && wal.size > 0) await rename(`${database}-wal`, `${aside}-wal`);
-  else await rm(`${database}-wal`, { force: true });
-  await rm(`${database}-shm`, { force: true });
+  await rename(staged, database);
+  await syncFolder(dataFolder);
+  return keptAt;
+}
+
+/** Replaces the rows of PostgreSQL by those of the staged file, in one transaction. Returns the path of a copy of the former ones. */
+async function replaceRows(staged: string, place: Place, { dataFolder, now }: RestoreWish): Promise<string | null> {
+  const tables = await presentTables();
+  let keptAt: string | null = null;
+  if (await place.hasRows(tables)) {
+    keptAt = keptName(dataFolder, now);
+    await snapshotPlace(place, keptAt);
+  }
+  await createFilePlace(dataFolder, basename(staged)).read((from) =>
+    place.replace({ tables, fill: (to) => copyRows({ from, to, tables }), mark: null, keepAs: null }),
+  );
+  return keptAt;
 }
 
 /**
- * Restores a backup.
- * @throws Fault FOLDER_IN_USE while a hub runs, NOT_FOUND, BACKUP_DAMAGED, NO_SPACE, FOLDER_UNWRITABLE
+ * Restores a backup, of either database into either.
+ * @throws Fault FOLDER_IN_USE or DATABASE_IN_USE while a hub runs, NOT_FOUND, BACKUP_DAMAGED, NO_SPACE, FOLDER_UNWRITABLE
  * @throws MigrationRefused when the backup was made by a newer version
  */
-export async function restoreBackup(wish: { from: string; dataFolder: string; now: number }): Promise<Restored> {
-  const { from, dataFolder, now } = wish;
-  if (!(await exists(from))) throw new Fault("NOT_FOUND", { op: "restore", subject: from });
+export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
+  const { from, dataFolder, postgres, now } = wish;
+  if (!(await existsFile(from))) throw new Fault("NOT_FOUND", { op: "restore", subject: from });
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   let taken: Fault | null = null;
-  const unlock = await holdFolder(dataFolder, { waitMs: LOCK_WAIT_MS, onTaken: (fault) => (taken = fault) });
-  const database = join(dataFolder, DATABASE);
-  const staged = unfinishedName(database);
+  const onTaken = (fault: Fault) => (taken = fault);
+  const unlockFolder = await holdFolder(dataFolder, { waitMs: LOCK_WAIT_MS, onTaken });
+  const place = await openPlace(wish, onTaken);
+  const unlock = await place.lock().catch(async (error: unknown) => {
+    await unlockFolder();
+    throw error;
+  });
+  const staged = unfinishedName(join(dataFolder, DATABASE));
   try {
     await sweepUnfinished(dataFolder);
     await unpack(from, staged);
@@ -113,19 +135,14 @@ export async function restoreBackup(wish: { from: string; dataFolder: string; no
     await chmod(staged, 0o600);
     await syncFile(staged);
     if (taken !== null) throw taken as Fault;
-    let keptAt: string | null = null;
-    if (await exists(database)) {
-      keptAt = join(dataFolder, `hub-${timeInName(now)}-before-restore.db`);
-      await setAside(database, keptAt);
-    }
-    await rename(staged, database);
-    await syncFolder(dataFolder);
+    const keptAt = await (postgres === null ? replaceFile(staged, wish) : replaceRows(staged, place, wish));
     return { keptAt, asOf, ...counts };
   } catch (error) {
     throw backupFault(error, from);
   } finally {
     for (const rest of ["", "-wal", "-shm", "-journal"]) await rm(staged + rest, { force: true });
     await unlock();
+    await unlockFolder();
   }
 }
 

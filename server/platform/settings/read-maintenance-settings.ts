@@ -37,20 +37,8 @@ function durationOf(variables: Variables, name: string, usualMs = DAY_MS): numbe
   throw new Fault("BAD_INPUT", { subject: name, detail: "it looks like 24h, 30m, or off" });
 }
 
-/** The hub copies a file; PostgreSQL is backed up with its own tools. */
-function backupEveryOf(variables: Variables, isPostgres: boolean): number | null {
-  if (!isPostgres) return durationOf(variables, "TIDEMARK_BACKUP_EVERY");
-  if (["off", "0"].includes(textOf(variables, "TIDEMARK_BACKUP_EVERY") ?? "off")) return null;
-  const detail =
-    "the hub makes no backups of PostgreSQL: use pg_dump (docs/postgres.md), and leave this out or say off";
-  throw new Fault("BAD_INPUT", { subject: "TIDEMARK_BACKUP_EVERY", detail });
-}
-
 /** Reads the settings from the environment. @throws Fault BAD_INPUT, naming the variable */
-export function readUpkeepSettings(
-  variables: Variables,
-  { dataFolder, isPostgres }: { dataFolder: string; isPostgres: boolean },
-): UpkeepSettings {
+export function readUpkeepSettings(variables: Variables, dataFolder: string): UpkeepSettings {
   const keep = textOf(variables, "TIDEMARK_BACKUP_KEEP") ?? "7";
   if (!/^[1-9]\d{0,3}$/.test(keep)) {
     throw new Fault("BAD_INPUT", { subject: "TIDEMARK_BACKUP_KEEP", detail: "it is a number from 1 to 9999" });
@@ -61,7 +49,7 @@ export function readUpkeepSettings(
     throw new Fault("BAD_INPUT", { subject: "TIDEMARK_JANITOR", detail: "it is off, report or delete" });
   }
   return {
-    backupEveryMs: backupEveryOf(variables, isPostgres),
+    backupEveryMs: durationOf(variables, "TIDEMARK_BACKUP_EVERY"),
     backupKeep: Number(keep),
     backupFolder: resolve(dataFolder, textOf(variables, "TIDEMARK_BACKUP_TO") ?? "backups"),
     janitor,

@@ -15,7 +15,7 @@ const FORM = "it looks like postgres://user:password@host:5432/database";
 const MOST_CONNECTIONS = 200;
 
 /** Checks an address without repeating it: it may hold a password. @throws Fault BAD_INPUT */
-function addressOf(name: string, text: string): string {
+export function addressOf(name: string, text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^postgres(ql)?:$/.test(url.protocol)) {
     const isOther = /^(file|sqlite|mysql|mariadb|mongodb|sqlserver):/i.test(text);

@@ -18,7 +18,10 @@ export const OPTIONS = {
   data: { value: "FOLDER", says: "Data folder of the hub (TIDEMARK_DATA, otherwise ./data)." },
   json: { value: null, says: "Write the result as one JSON object." },
   help: { value: null, says: "Show this." },
-  to: { value: "FOLDER", says: "Where the backup goes (TIDEMARK_BACKUP_TO, otherwise backups/ in the data folder)." },
+  to: {
+    value: "PLACE",
+    says: "Folder for the backup (TIDEMARK_BACKUP_TO, otherwise backups/ in the data folder). Of move: postgres://user@host:5432/database, or a data folder (TIDEMARK_MOVE_TO).",
+  },
   keep: { value: "N", says: "Keep the newest N backups of that folder and remove older ones. All, unless given." },
   gzip: { value: null, says: "Compress it." },
   delete: { value: null, says: "Remove what was found. Without it nothing is removed." },
@@ -49,6 +52,13 @@ export const HUB_COMMANDS = {
     more: "The database that is there stays beside it. When the hub starts, it reads what the buckets know of the time since, and deletes nothing until an admin confirms.",
     options: [],
     operands: { least: 1, most: 1 },
+  },
+  move: {
+    usage: "hub move --to ADDRESS|FOLDER",
+    says: "Move all data to PostgreSQL, to SQLite, or to another data folder. The hub must not be running.",
+    more: "It goes from the database that the hub has now (TIDEMARK_DATABASE_URL, otherwise the data folder). Every table is compared, and the old database refuses to start from then on. After an interruption run the same command again. An address with a password belongs in TIDEMARK_MOVE_TO or TIDEMARK_MOVE_TO_FILE: others can read arguments.",
+    options: ["to"],
+    operands: { least: 0, most: 0 },
   },
   rebuild: {
     usage: "hub rebuild --name NAME --provider NAME --endpoint URL --bucket NAME [...] | --profile NAME",

@@ -4,6 +4,7 @@ import { MigrationRefused } from "#prisma/migrate.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { saidLines, visibleText } from "#protocol/base/visible-text.ts";
 import { PASSWORD_COST } from "#server/core/accounts/auth/password.ts";
+import { receiveSecrets } from "#server/platform/receive-secrets.ts";
 import { startFault } from "#server/platform/boxed-message.ts";
 import { readCommand } from "./read-command.ts";
 import { runHubCommand } from "./run-command.ts";
@@ -24,13 +25,16 @@ async function readLine(): Promise<string> {
 process.umask(0o077);
 try {
   const invocation = readCommand(process.argv.slice(2));
+  // Only a hub starts this with a channel, over which its secrets come.
+  const handed = process.send === undefined ? {} : await receiveSecrets();
   const around = {
-    variables: process.env,
+    variables: { ...process.env, ...handed },
     secret: secretText("TIDEMARK_SECRET"),
     previous: secretText("TIDEMARK_SECRET_PREVIOUS"),
     now: Date.now,
     passwordCost: PASSWORD_COST,
     readLine,
+    tell: (line: string) => void process.stderr.write(`${visibleText(line)}\n`),
   };
   const { result, text, exitCode } = await runHubCommand(invocation, around);
   const isJson = invocation.switches.has("json") && !invocation.isHelp;

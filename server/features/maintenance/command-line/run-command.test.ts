@@ -2,7 +2,6 @@ import { readdir } from "node:fs/promises";
 import { saidLines } from "#protocol/base/visible-text.ts";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { isPostgres } from "#server/testing/test-database.ts";
 import { callAs, NOBODY, openTestHub, type TestHub } from "#server/testing/open-test-hub.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { HUB_COMMANDS } from "./commands.ts";
@@ -22,6 +21,7 @@ const around = {
   now: Date.now,
   passwordCost: 10,
   readLine: async () => "",
+  tell: () => undefined,
 };
 /** Runs a command line on the data of the hub, which goes on. */
 const hub = async (line: string[], stdin = "") => {
@@ -56,7 +56,7 @@ describe("the hub's command line", () => {
     [["backupp"], "there are backup, restore"],
     [["backup", "--tp", "x"], "--tp"],
     [["restore"], "hub restore FILE"],
-    [["backup", "--keep", "0"], isPostgres ? "it copies SQLite alone" : "1 to 9999"],
+    [["backup", "--keep", "0"], "1 to 9999"],
     [["user", "remove", "a@b.co"], "list, create, role"],
     [["rebuild", "--name", "x"], "--endpoint"],
   ])("says what is wrong with %j", async (line, said) => {
@@ -67,24 +67,12 @@ describe("the hub's command line", () => {
     expect(String(failed)).toContain(said);
   });
 
-  it.skipIf(isPostgres)("backs up beside the running hub, into its own folder unless told otherwise", async () => {
+  it("backs up beside the running hub, into its own folder unless told otherwise", async () => {
     const { result, text } = await hub(["backup", "--gzip"]);
     const [name] = await readdir(join(test.folder, "backups"));
     expect(result).toMatchObject({ file: join(test.folder, "backups", name ?? "") });
     expect(text).toContain("The master key is not in it");
   });
-
-  it.each([["backup"], ["restore", "some-file"]])(
-    "does not %s a file that no hub uses, beside PostgreSQL",
-    async (...line) => {
-      const variables = { TIDEMARK_DATABASE_URL: "postgres://hub:planted-word@127.0.0.1:9/hub" };
-      const refused = runHubCommand(readCommand([...line, "--data", test.folder]), { ...around, variables });
-      await expect(refused).rejects.toMatchObject({
-        code: "BAD_INPUT",
-        message: expect.stringContaining("this database is PostgreSQL") as string,
-      });
-    },
-  );
 
   it("lets somebody in when nobody can sign in", async () => {
     const { result } = await hub(["user", "create", "Ada@Example.com", "--role", "admin"]);

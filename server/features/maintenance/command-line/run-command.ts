@@ -1,116 +1,24 @@
 import { resolve } from "node:path";
 import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
-import { Fault, isFault } from "#protocol/faults/fault.ts";
+import { Fault } from "#protocol/faults/fault.ts";
 import { credentialDraft, profileDraft } from "#protocol/wire/requests.ts";
 import type { HistoryFound, JanitorReport } from "#protocol/wire/upkeep.ts";
-import { formatBytes, formatDuration } from "#protocol/base/units.ts";
-import type { Said } from "#protocol/base/visible-text.ts";
+import { formatBytes } from "#protocol/base/units.ts";
 import { checkMasterKey } from "#server/signer/check-master-key.ts";
-import { backUp } from "../back-up.ts";
 import { helpLines, type HubCommandName } from "./commands.ts";
 import { confirmAtConsole } from "../confirm-deletions.ts";
 import { lookAtProfile, removedClause, runJanitor } from "../janitor.ts";
 import { createUser, disableUser, listUsers, setPassword, setRole, type UsersAt } from "./manage-users.ts";
 import type { HubInvocation } from "./read-command.ts";
-import { readUpkeepSettings } from "#server/platform/settings/read-maintenance-settings.ts";
-import { readPostgres, type PostgresSettings } from "#server/platform/settings/read-postgres.ts";
+import { readPostgres } from "#server/platform/settings/read-postgres.ts";
 import { readSecret } from "#server/platform/settings/read-secret.ts";
-import { createReach, readReach } from "#server/platform/reach.ts";
 import { rebuild } from "../rebuild.ts";
 import { rekey } from "../rekey.ts";
-import { restoreBackup } from "../restore.ts";
 import { foundText } from "#server/core/record/settle-history.ts";
-import { openToolsAlone, openToolsBeside, type Tools, type ToolsWish } from "./tools.ts";
-
-/** Environment of a command besides its command line. */
-export interface Surroundings {
-  variables: Readonly<Record<string, string | undefined>>;
-  /** Text of the master key, if it is given; null: the key file. */
-  secret: string | null;
-  /** Text of the master key that is being replaced, if it is given. */
-  previous: string | null;
-  now: () => number;
-  passwordCost: number;
-  /** Reads the first line of stdin. */
-  readLine: () => Promise<string>;
-}
-
-/** Result of a command: an object for programs, sentences for people. */
-export interface CommandResult {
-  result: object;
-  text: Said;
-  exitCode: number;
-}
-
-interface Scope {
-  invocation: HubInvocation;
-  around: Surroundings;
-  dataFolder: string;
-  postgres: PostgresSettings | null;
-}
-
-const done = (result: object, text: Said): CommandResult => ({ result, text, exitCode: 0 });
-const toolsWish = ({ around, dataFolder, postgres }: Scope): ToolsWish => ({
-  dataFolder,
-  postgres,
-  secret: around.secret,
-  previous: around.previous,
-  // An operator at the console has access to the network anyway; metadata addresses stay refused.
-  reach: createReach(readReach(around.variables, { isLoopback: true })),
-  now: around.now,
-});
-
-async function withTools<T>(tools: Tools, work: (tools: Tools) => Promise<T>): Promise<T> {
-  try {
-    return await work(tools);
-  } finally {
-    await tools.close();
-  }
-}
-
-async function backup({ invocation, around, dataFolder }: Scope): Promise<CommandResult> {
-  const settings = readUpkeepSettings(around.variables, { dataFolder, isPostgres: false });
-  const keep = invocation.values.get("keep") ?? null;
-  if (keep !== null && !/^[1-9]\d{0,3}$/.test(keep)) {
-    throw new Fault("BAD_INPUT", { op: "usage", subject: "--keep", detail: "it is a number from 1 to 9999" });
-  }
-  const made = await backUp({
-    dataFolder,
-    to: resolve(invocation.values.get("to") ?? settings.backupFolder),
-    keep: keep === null ? null : Number(keep),
-    compress: invocation.switches.has("gzip") ? "gzip" : "none",
-    now: around.now(),
-  });
-  const removed = made.removed.length === 0 ? "" : ` ${made.removed.length} older ones were removed.`;
-  const size = `${formatBytes(made.sizeBytes)} in ${formatDuration(made.tookMs)}`;
-  const text = [made.file, `Whole and checked, ${size}.${removed} The master key is not in it: keep it elsewhere.`];
-  return done(made, text);
-}
-
-async function restore(scope: Scope): Promise<CommandResult> {
-  const { invocation, around, dataFolder } = scope;
-  const from = resolve(invocation.operands[0] ?? "");
-  const restored = await restoreBackup({ from, dataFolder, now: around.now() });
-  // Checks the master key now, because a hub without it does not start.
-  const key = await withTools(await openToolsBeside(toolsWish(scope)), async ({ db, signer }) =>
-    checkMasterKey(db, signer, around.now()).then(
-      () => null,
-      (error: unknown) => {
-        if (isFault(error)) return error;
-        throw error;
-      },
-    ),
-  );
-  const lines = [
-    `Restored: ${restored.runs} runs and ${restored.checkpoints} complete checkpoints, as of ${new Date(restored.asOf).toISOString()}.`,
-    ...(restored.keptAt === null ? [] : [`What was there before lies at ${restored.keptAt}.`]),
-    key === null ? "The master key fits: the bucket keys open with it." : `No bucket opens with it yet: ${key.message}`,
-    "Start the hub: it asks the buckets for what came after. Nothing is deleted until an admin confirms (`hub confirm`).",
-    "Nodes that enrolled after the backup enrol again. Whatever was revoked since (nodes, join tokens, accounts) has to be revoked again.",
-  ];
-  const isOpen = key === null;
-  return done({ ...restored, masterKey: isOpen ? "fits" : key.code }, lines);
-}
+import { backup, restore } from "./keep-commands.ts";
+import { moveCommand } from "./move-command.ts";
+import { done, toolsWish, withTools, type CommandResult, type Scope, type Surroundings } from "./scope.ts";
+import { openToolsAlone, openToolsBeside } from "./tools.ts";
 
 function wishOf({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
   const { values } = invocation;
@@ -263,6 +171,7 @@ async function user(scope: Scope): Promise<CommandResult> {
 const ACTIONS: Record<HubCommandName, (scope: Scope) => Promise<CommandResult>> = {
   backup,
   restore,
+  move: moveCommand,
   rebuild: rebuildCommand,
   janitor,
   confirm,
@@ -270,21 +179,11 @@ const ACTIONS: Record<HubCommandName, (scope: Scope) => Promise<CommandResult>> 
   user,
 };
 
-/** Why a command refuses where TIDEMARK_DATABASE_URL is set: it would handle the file in the data folder, which no hub uses. */
-const ONLY_FILES = {
-  backup: "it copies SQLite alone; this database is PostgreSQL, which pg_dump copies (docs/postgres.md)",
-  restore:
-    "it restores SQLite alone; this database is PostgreSQL: restore it with pg_restore while no hub runs (docs/postgres.md)",
-} as const;
-
 /** Carries out a parsed command line. @throws Fault, MigrationRefused */
 export async function runHubCommand(invocation: HubInvocation, around: Surroundings): Promise<CommandResult> {
   const { command } = invocation;
   if (invocation.isHelp || command === null) return done({}, helpLines(command));
   const dataFolder = resolve(invocation.values.get("data") ?? around.variables["TIDEMARK_DATA"] ?? "data");
   const postgres = readPostgres(around.variables, (name) => readSecret(around.variables, name));
-  if (postgres !== null && (command === "backup" || command === "restore")) {
-    throw new Fault("BAD_INPUT", { op: "usage", subject: `hub ${command}`, detail: ONLY_FILES[command] });
-  }
   return ACTIONS[command]({ invocation, around, dataFolder, postgres });
 }

@@ -8,6 +8,8 @@ import { checkMasterKey } from "#server/signer/check-master-key.ts";
 import { createKeyUses } from "#server/core/api/key-uses.ts";
 import { createSigner } from "#server/signer/answer.ts";
 import type { Signer } from "#server/signer/messages.ts";
+import { cutSizes } from "#server/core/checkpoints/manifest/cut-sizes.ts";
+import type { LockWish } from "#prisma/postgres/lock-database.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { createCallerTurns } from "#server/platform/caller-turns.ts";
 import type { PostgresSettings } from "#server/platform/settings/read-postgres.ts";
@@ -15,7 +17,7 @@ import { createKeyedLock, type KeyedLock } from "#server/platform/keyed-lock.ts"
 import { Live } from "#server/core/live/live.ts";
 import { createStores } from "#server/core/profiles/open-store.ts";
 import type { Reach } from "#server/platform/reach.ts";
-import { DATABASE } from "../back-up.ts";
+import { DATABASE, LOCK_WAIT_MS } from "../open-place.ts";
 import type { Stores } from "#server/core/api/ports/stores.ts";
 
 /**
@@ -51,8 +53,6 @@ export interface ToolsWish {
   /** Changes the data folder once it is locked, before the master key is read. */
   prepare?: () => Promise<void>;
 }
-
-const LOCK_WAIT_MS = 3_000;
 
 function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): Tools {
   const { reach, now } = wish;
@@ -96,15 +96,33 @@ export async function openToolsBeside(wish: ToolsWish): Promise<Tools> {
 }
 
 /** Ends a command when a hub began beside it: the two would change the same rows. */
-function onTaken(fault: Fault): never {
+export function onTaken(fault: Fault): never {
   process.stderr.write(`${fault.message}\n`);
   process.exit(FAULTS[fault.code].exit);
 }
 
-async function openAlone({ postgres, dataFolder }: ToolsWish): Promise<OpenedDatabase> {
+async function openUnlocked({ postgres, dataFolder }: ToolsWish, lock: LockWish | null): Promise<OpenedDatabase> {
   if (postgres === null) return openDatabase(fileUrl(join(dataFolder, DATABASE)), { inThisThread: true });
   const { openPostgres } = await import("#prisma/postgres/open.ts");
-  return openPostgres(postgres, { turns: createCallerTurns, lock: { waitMs: LOCK_WAIT_MS, onTaken } });
+  return openPostgres(postgres, { turns: createCallerTurns, lock });
+}
+
+/**
+ * Brings the data of a hub to the present schema, mends numbers that no client reads, and checks the master key. The caller keeps
+ * hubs out.
+ * @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK, DATABASE_MOVED; MigrationRefused
+ */
+export async function settleStored(
+  wish: ToolsWish,
+  signers: readonly Pick<Signer, "open" | "rewrap">[],
+): Promise<void> {
+  const { db, close } = await openUnlocked(wish, null);
+  try {
+    await cutSizes(db);
+    for (const signer of signers) await checkMasterKey(db, signer, wish.now());
+  } finally {
+    await close();
+  }
 }
 
 /**
@@ -115,7 +133,7 @@ export async function openToolsAlone(wish: ToolsWish): Promise<Tools> {
   await mkdir(wish.dataFolder, { recursive: true, mode: 0o700 });
   const unlock = await holdFolder(wish.dataFolder, { waitMs: LOCK_WAIT_MS, onTaken });
   try {
-    const { db, close } = await openAlone(wish);
+    const { db, close } = await openUnlocked(wish, { waitMs: LOCK_WAIT_MS, onTaken });
     const tools = assemble(wish, db, async () => {
       await close();
       await unlock();
