@@ -5,6 +5,7 @@ import type { SqlClient } from "../connection.ts";
 import { textOf } from "../migrate.ts";
 import { portableWhole, rowsAtOnce, widestRow, type Cell, type Row, type RowSource, type RowTarget } from "./rows.ts";
 import type { Kind, Table } from "./tables.ts";
+import { fileUrl } from "../file-url.ts";
 
 /**
  * Reads and writes whole tables of a file of SQLite. The library's promises are settled at once, so without a turn of the event
