@@ -1,7 +1,7 @@
 "use client";
 import { Button } from "./_ui/controls/button.tsx";
 
-/** Shown when a page throws while rendering. Data at the hub is not affected. */
+/** Replaces a page that throws while rendering. Data at the hub is not affected. */
 export default function PageError({ reset, error }: { reset: () => void; error: Error & { digest?: string } }) {
   return (
     <main role="alert" className="mx-auto max-w-[680px] px-4 pt-[16vh]">

@@ -27,7 +27,7 @@ interface RuleDialogProps {
   onClose: () => void;
 }
 
-/** A form for the rule of a group. */
+/** Shows a form for the rule of a group. */
 export function RuleDialog({ accountId, group, onClose }: RuleDialogProps) {
   const client = useQueryClient();
   const { rule } = group;

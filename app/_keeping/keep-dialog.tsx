@@ -5,7 +5,7 @@ import { Dialog } from "../_ui/layout/dialog.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { KeepControls } from "./keep-controls.tsx";
 
-/** A dialog with all retention controls of one checkpoint. */
+/** Shows a dialog with all retention controls of one checkpoint. */
 export function KeepDialog({ row, onClose }: { row: CheckpointRow; onClose: () => void }) {
   return (
     <Dialog

@@ -15,7 +15,7 @@ interface PriceFormProps {
   onDone: () => void;
 }
 
-/** A form for the price of a node-hour, which converts lost time into money. */
+/** Shows a form for the price of a node-hour, which converts lost time into money. */
 export function PriceForm({ run, price, onDone }: PriceFormProps) {
   const [perHour, setPerHour] = useState(price === null ? "" : String(price.perHour));
   const [currency, setCurrency] = useState(price?.currency ?? "USD");

@@ -13,7 +13,7 @@ interface TensorChoiceProps {
   onChange: (typed: string) => void;
 }
 
-/** A field for tensor patterns, one per line, with the size of what they select. */
+/** Shows a field for tensor patterns, one per line, with the size of the selected tensors. */
 export function TensorChoice({ typed, found, onChange }: TensorChoiceProps) {
   return (
     <Field

@@ -16,7 +16,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 import { fullTime } from "../_ui/text/times.ts";
 import { SettingLine } from "./setting-line.tsx";
 
-/** Display settings of this browser. */
+/** Shows the display settings of this browser. */
 export function BrowserPanel() {
   const theme = useTheme();
   const rate = useRateUnit();

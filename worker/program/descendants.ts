@@ -52,7 +52,9 @@ function withoutParent(all: readonly ProcessEntry[]): ProcessEntry[] {
   return all.filter(({ parent }) => !here.has(parent));
 }
 
-/** `patienceMs`: time that a stop has. */
+/**
+ * Returns the processes that a program started, with the means to end them. `patienceMs`: time between TERM and KILL.
+ */
 export function descendantsOf(
   record: Pick<ProgramRecord, "id" | "process">,
   { patienceMs: graceMs }: { patienceMs: number },

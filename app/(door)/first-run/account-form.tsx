@@ -10,8 +10,8 @@ import { accountErrors } from "./account-errors.ts";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 /**
- * A form for the first account. Its setup code is printed on the hub's console, so only somebody with access to it can claim
- * the hub.
+ * Shows the form for the first account. Its setup code is printed on the hub's console, so only somebody with access to
+ * it can claim the hub.
  */
 export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void }) {
   const [typed, setTyped] = useState({ code: "", email: "", password: "" });

@@ -19,7 +19,7 @@ const ProfileFormView = onDemand(() =>
   import("../../_buckets/profile-form.tsx").then((module) => module.ProfileFormView),
 );
 
-/** The setup of a new hub: account, bucket, node. It continues at the first unfinished step. */
+/** Guides through the setup of a new hub: account, bucket, node. Continues at the first unfinished step. */
 export function FirstRun() {
   const router = useRouter();
   const client = useQueryClient();

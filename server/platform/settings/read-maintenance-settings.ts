@@ -37,7 +37,7 @@ function durationOf(variables: Variables, name: string, usualMs = DAY_MS): numbe
   throw new Fault("BAD_INPUT", { subject: name, detail: "it looks like 24h, 30m, or off" });
 }
 
-/** The hub copies a file; PostgreSQL is backed up with its own tools. */
+/** Reads the interval of backups; null with PostgreSQL, which is backed up with its own tools. */
 function backupEveryOf(variables: Variables, isPostgres: boolean): number | null {
   if (!isPostgres) return durationOf(variables, "TIDEMARK_BACKUP_EVERY");
   if (["off", "0"].includes(textOf(variables, "TIDEMARK_BACKUP_EVERY") ?? "off")) return null;

@@ -11,7 +11,7 @@ import { TextField } from "../../../_forms/text-field.tsx";
 import { say } from "../../../_ui/feedback/toast.tsx";
 import { visibleText } from "../../../_ui/text/visible-text.ts";
 
-/** A dialog for the runs that a node may write. */
+/** Shows a dialog for the runs that a node may write. */
 export function RunsDialog({ node, onClose }: { node: NodeRow; onClose: () => void }) {
   const [text, setText] = useState((node.mayWrite ?? "").replaceAll(",", ", "));
   const save = useAction(() => hub.nodes.setRuns.mutate({ id: node.id, runs: readRunPatterns(text) }));
