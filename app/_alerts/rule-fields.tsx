@@ -1,6 +1,7 @@
 "use client";
 import type { ChannelView } from "#protocol/alerts/alert-views.ts";
-import { ALERT_WORDS, SEVERITIES } from "#protocol/alerts/alert-words.ts";
+import { ALERT_WORDS } from "#protocol/alerts/alert-words.ts";
+import { SEVERITIES } from "#protocol/alerts/severities.ts";
 import type { AlertKind } from "#protocol/alerts/alerts.ts";
 import { CHANNEL_KINDS } from "#protocol/alerts/channel-kinds.ts";
 import { Field } from "../_forms/field.tsx";

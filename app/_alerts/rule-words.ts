@@ -1,4 +1,4 @@
-import type { Severity } from "#protocol/alerts/alert-words.ts";
+import type { Severity } from "#protocol/alerts/severities.ts";
 import type { AlertCondition, AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";

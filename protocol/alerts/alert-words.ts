@@ -92,13 +92,6 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   },
 };
 
-/** Most severe first; lists and outgoing messages follow this order. */
-export const SEVERITIES = ["critical", "warning", "info"] as const;
-export type Severity = (typeof SEVERITIES)[number];
-
-/** Returns the rank of a severity; 0 is the most severe. */
-export const rankOf = (severity: Severity): number => SEVERITIES.indexOf(severity);
-
 /** How long the first alert of a rule waits for others before its message is sent. */
 export const GROUP_WAIT_MS = 15_000;
 /** Shortest time between two messages about the same rule. */

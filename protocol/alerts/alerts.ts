@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { SEVERITIES } from "./alert-words.ts";
+import { SEVERITIES } from "./severities.ts";
 import { rowVersion } from "../base/bounded.ts";
 import { CHANNEL_FIELDS, CHANNEL_KIND_NAMES, secretProblems, type ChannelFieldName } from "./channel-kinds.ts";
 import { id } from "../base/names.ts";

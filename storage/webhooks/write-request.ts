@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Severity } from "#protocol/alerts/alert-words.ts";
+import type { Severity } from "#protocol/alerts/severities.ts";
 import type { ChannelKind, ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 

@@ -24,7 +24,7 @@ import { deliver, keepDelivering, keepReporting } from "../hub-link/report.ts";
 import { listen } from "../hub-link/stream.ts";
 import { whereOf } from "../engines/find-program.ts";
 import { finishTaken, takeCommand, type Taking } from "../hub-link/take-command.ts";
-import { obey } from "./command-handlers/command-handlers.ts";
+import { handleCommand } from "./command-handlers/command-handlers.ts";
 import { readProbeWishes } from "../probe/options.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import { readBacklog } from "../upload/backlog.ts";
@@ -249,12 +249,12 @@ async function keepListening(agent: Agent): Promise<void> {
     outbox: agent.outbox,
     now: session.hubNow,
     signal,
-    hands: {
-      move: () => {
+    handlers: {
+      wakeJobs: () => {
         restorer.wake();
         agent.checker.wake();
       },
-      obey: (order) => obey(agent, order),
+      handle: (order) => handleCommand(agent, order),
     },
     onTrouble: (error) => reporter.waitingFor(toFault(error, { op: "command" })),
   };

@@ -25,7 +25,7 @@ export interface ConsoleReporter extends OrphanReporter, CaptureMessages, Restor
   limited(direction: "up" | "down", bytesPerSecond: number): void;
   waitingFor(error: unknown): void;
   /** Prints a command of the hub. */
-  obeying(order: { kind: string; id: string }): void;
+  handling(order: { kind: string; id: string }): void;
   hubLost(error: unknown): void;
   hubBack(): void;
   /** Redraws the progress of the active upload until the signal fires. */
@@ -83,7 +83,7 @@ export function createConsoleReporter(terminal: Terminal): ConsoleReporter {
       terminal.say(`Limit ${direction}: ${limit}.`, { type: "limit", direction, bytesPerSecond });
     },
     waitingFor: trouble,
-    obeying: ({ kind, id }) => terminal.say(`The hub asks: ${kind}.`, { type: "command", kind, id }),
+    handling: ({ kind, id }) => terminal.say(`The hub asks: ${kind}.`, { type: "command", kind, id }),
     hubLost: (error) => {
       if (isHubLost) return;
       isHubLost = true;
