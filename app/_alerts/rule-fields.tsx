@@ -89,7 +89,7 @@ export function ScopeFields({ form, onChange }: RuleFieldsProps) {
       />
       <TextField
         label="Labels"
-        hint="Labels that a node has to carry: region=eu, tier=spot"
+        hint="Labels that a node must have: region=eu, tier=spot"
         path="rule.scope.labels"
         kind="code"
         value={form.labels}

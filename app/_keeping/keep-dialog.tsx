@@ -12,7 +12,7 @@ export function KeepDialog({ row, onClose }: { row: CheckpointRow; onClose: () =
       open
       onClose={onClose}
       title={`Keep ${visibleText(row.run)} ${stepWords(row.step)}`}
-      intro="Pinned and tagged checkpoints never go, whatever the policy says."
+      intro="Pinned and tagged checkpoints are always kept, whatever the policy."
     >
       <KeepControls row={row} onGone={onClose} />
     </Dialog>

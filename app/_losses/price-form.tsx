@@ -72,7 +72,7 @@ export function PriceForm({ run, price, onDone }: PriceFormProps) {
         </Button>
       </div>
       {run !== null && price?.of === "fleet" && (
-        <p className="text-12 text-faint">Without a price of its own, that of all runs counts.</p>
+        <p className="text-12 text-faint">Without a price of its own, the price for all runs counts.</p>
       )}
       <FormFault />
     </Form>

@@ -42,7 +42,7 @@ export function TensorChoice({ typed, found, onChange }: TensorChoiceProps) {
 
 function foundWords(typed: string, found: TensorChoiceProps["found"]): string {
   if ((patternsOf(typed)?.length ?? 0) === 0) return "none chosen yet";
-  if (found === "refused") return "none; the reason stands below";
+  if (found === "refused") return "none; see the reason below";
   if (found === null || found.tensors === null) return "not known yet";
   const { count, bytes } = found.tensors;
   const what = `${formatCount(count)} ${count === 1 ? "tensor" : "tensors"}, ${formatBytes(bytes)}`;

@@ -24,7 +24,7 @@ export function BrowserPanel() {
   const zone = useTimeZone();
   const now = useHubNow(1000);
   return (
-    <Panel id="browser" title="This browser" note="kept here, for nobody else">
+    <Panel id="browser" title="This browser" note="for this browser only">
       <SettingLine name="Theme" about="As the system, unless chosen here.">
         <Choice
           label="Theme"

@@ -26,7 +26,7 @@ export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void })
     >
       <TextField
         label="Setup code"
-        hint="The hub printed it on its console when it started; it is good for an hour. In a container, look at its log."
+        hint="The hub printed it on its console when it started; it is valid for an hour. In a container, look at its log."
         path="code"
         required
         kind="code"

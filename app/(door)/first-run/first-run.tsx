@@ -50,7 +50,7 @@ export function FirstRun() {
           title="Now a bucket of yours."
           about="Checkpoints go straight from the nodes into it; they never pass through the hub."
         >
-          <ProfileFormView edited={null} saveWord="Save and go on" onSaved={() => void profiles.refetch()} />
+          <ProfileFormView edited={null} saveWord="Save and continue" onSaved={() => void profiles.refetch()} />
         </Stage>
       </PersonProvider>
     );

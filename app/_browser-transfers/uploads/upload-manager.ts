@@ -110,7 +110,7 @@ export class UploadManager {
   /** Stores the chosen files as a new upload and starts it. Returns its id. */
   async add(to: Destination, chosen: Chosen): Promise<string> {
     const kept = this.#kept;
-    if (kept === null) throw new Error("the desk has not started");
+    if (kept === null) throw new Error("the uploads of this browser have not started");
     const batch: KeptBatch = {
       ...to,
       id: newRequestId(),

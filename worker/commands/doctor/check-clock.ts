@@ -21,7 +21,7 @@ export async function checkClock(
     // The checks of the connection report why no answer comes.
     return skipped("clock", {
       says: `the ${what} did not answer`,
-      fix: `Mend first what the lines about the ${what} say.`,
+      fix: `Fix first what the lines about the ${what} report.`,
     });
   }
   const known = measureClock(null, { sentAtMs, receivedAtMs: now(), date: date ?? undefined });

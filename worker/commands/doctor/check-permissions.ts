@@ -33,12 +33,12 @@ function judgeOperation(check: ProfileCheck, { access, prefix }: Pick<Trial, "ac
   if (outcome === "ok") return fine(operation, neededFor);
   if (outcome === "skipped") {
     return skipped(operation, {
-      says: `not tried, as what comes before it did not work; ${neededFor}`,
-      fix: "Mend the ones above first.",
+      says: `not tried, because an earlier operation failed; ${neededFor}`,
+      fix: "Fix the ones above first.",
     });
   }
   if (outcome === "unsupported" && !required) {
-    return fine(operation, "this store does not have it, and it is done without");
+    return fine(operation, "this store does not support it, and Tidemark does without it");
   }
   const subject = `s3://${access.bucket}/${prefix}`;
   // Permission to list a bucket is granted on the bucket, every other one on its objects.

@@ -30,7 +30,7 @@ export function RunsDialog({ node, onClose }: { node: NodeRow; onClose: () => vo
       >
         <TextField
           label="May write"
-          hint="Patterns such as llama-*, eval-?. Empty: the runs it named when it joined, and new ones. What it writes now it goes on writing."
+          hint="Patterns such as llama-*, eval-?. Empty: the runs it named when it joined, and new ones. It keeps the runs that it writes now."
           path="runs"
           className="font-mono"
           value={text}
