@@ -109,7 +109,7 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   await expect(up).toHaveAttribute("aria-valuetext", "20.0 Mbps");
   await expect(sums.getByRole("row", { name: /^Rejected/ })).toContainText("1 (14.3 %)");
   await expect(sums.getByRole("row", { name: /given back/ })).toContainText("1");
-  await expect(sums.getByRole("row", { name: /starting again/ })).toContainText("10 min");
+  await expect(sums.getByRole("row", { name: /restarts/ })).toContainText("10 min");
   const which = page.getByRole("table", { name: "Measurements" });
   await expect(which.getByRole("row").filter({ hasText: "gpu-1" })).toContainText("given back");
   await page.getByRole("slider", { name: "Maximum round trip" }).focus();

@@ -162,14 +162,14 @@ async function live(
   const program = command.programPlace?.(beginning.state) ?? null;
   const agent = await assemble({ ...beginning, program, stopWithin }, signal);
   const { hub, outbox } = agent;
-  agent.local.door = await serveLocal({
+  agent.local.listener = await serveLocal({
     state: agent.state,
     program,
     port: options.localPort,
     answer: (request) => answerLocal(agent, request),
     signal,
   });
-  reporter.answering(agent.local.door, agent.state);
+  reporter.answering(agent.local.listener, agent.state);
   reporter.follow({ ...agent, signal });
   for (const watch of options.watches) reporter.watching(watch);
   const link = { hub, clock: systemClock, signal };
@@ -234,7 +234,7 @@ async function live(
   ]);
   telling.abort(new Fault("CANCELLED"));
   await beginning.leave();
-  await agent.local.door.close();
+  await agent.local.listener.close();
   agent.training.close();
   agent.throttle.close();
   await agent.storeSessions.close();
