@@ -10,7 +10,7 @@ Object.assign(globalThis, { __zod_globalConfig: { jitless: true } });
 
 const TEMPORARY = new Set(["HUB_UNREACHABLE", "SHUTTING_DOWN"]);
 
-/** Context providers of every page. Only calls that never reached the hub are retried automatically. */
+/** Provides the contexts of every page. Only calls that never reached the hub are retried automatically. */
 export function Providers({ children }: { children: ReactNode }) {
   const [client] = useState(
     () =>

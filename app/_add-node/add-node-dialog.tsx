@@ -10,7 +10,7 @@ export function AddNodeDialog({ onClose }: { onClose: () => void }) {
       onClose={onClose}
       width="wide"
       title="Add node"
-      intro="A join token lets a machine enrol itself once; after that it has a credential of its own."
+      intro="A join token lets a machine enroll itself once; after that it has a credential of its own."
       footer={
         <>
           <span className="min-w-0 flex-1 text-soft">The token works without this page. You can close it.</span>

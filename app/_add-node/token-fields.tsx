@@ -42,7 +42,7 @@ export function TokenFields({ draft, profileId, profiles, onChange }: TokenField
       </Field>
       <TextField
         label="Machines"
-        hint="How many may enrol with this token."
+        hint="How many may enroll with this token."
         path="maxUses"
         required
         inputMode="numeric"

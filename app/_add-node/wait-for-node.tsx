@@ -57,14 +57,14 @@ export function WaitForNode({ token }: { token: TokenView }) {
   if (stored.uses > 0)
     return (
       <Banner tone="moving" title="The token was used.">
-        The node says hello in a moment.
+        The node appears in a moment.
       </Banner>
     );
   return (
     <Banner tone="moving" title="Waiting for the node.">
       This turns green by itself; the token is valid for {formatDuration(Math.max(0, stored.expiresAt - now))}.
       {now - startedAt > PATIENCE_MS &&
-        " Nothing has enrolled yet: look at the worker's output. It says when the hub cannot be reached, or why it was refused."}
+        " Nothing has enrolled yet. The worker's output tells whether the hub cannot be reached, or why it refused the node."}
     </Banner>
   );
 }

@@ -45,11 +45,11 @@ export function AdoptionActions({ view, adoption }: { view: CheckpointView; adop
           title="Forget the checksums?"
           words={{ button: "Forget", busy: "Forgetting", keep: "Keep them" }}
           run={() => hub.adoptions.forgetSums.mutate({ id: view.id })}
-          onDone={() => say("safe", "The next restore takes checksums anew.")}
+          onDone={() => say("safe", "The next restore records new checksums.")}
           onClose={close}
         >
-          Only where restores fail although the objects are right: a node that read them wrongly told wrong checksums.
-          The next restore takes them anew.
+          Only when restores fail although the objects are right: a faulty node may have recorded wrong checksums. The
+          next restore records new ones.
         </ConfirmDialog>
       )}
     </>

@@ -56,7 +56,7 @@ export function AdviceItem({ advice, place }: { advice: Advice; place: "fleet" |
               title={mayNotTake ?? undefined}
               onClick={() =>
                 take.run(undefined, () => {
-                  say("safe", `Nodes of this bucket are told of ${betterWords(advice)}.`);
+                  say("safe", `Nodes of this bucket will use ${betterWords(advice)}.`);
                   again();
                 })
               }

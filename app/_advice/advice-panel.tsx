@@ -96,8 +96,8 @@ function AdviceList({ advice, note }: { advice: readonly Advice[]; note: string 
     >
       {shown.length === 0 ? (
         <Empty title="Nothing to advise">
-          Advice needs a history: each rule names the fewest values below which it says nothing. Probes, transfers and
-          benchmarks of your nodes are kept as they come in.
+          Advice needs a history: each rule needs a minimum number of values. Probes, transfers and benchmarks of your
+          nodes are kept as they come in.
         </Empty>
       ) : (
         <ul aria-label="Advice">

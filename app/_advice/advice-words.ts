@@ -30,7 +30,7 @@ export function adviceTitle(advice: Advice): string {
   const way = DIRECTION[advice.way ?? "up"];
   switch (advice.kind) {
     case "interval":
-      return `${visibleText(advice.run ?? "A run")} on ${node} saves more often than the link can carry away.`;
+      return `${visibleText(advice.run ?? "A run")} on ${node} saves more often than its link can upload.`;
     case "degrading":
       return `${node} goes ${way} slower than it used to.`;
     case "throttled":
@@ -57,13 +57,13 @@ export function betterWords({ better }: Pick<Advice, "better">): string {
 
 const TODO: Readonly<Record<AdviceKind, string>> = {
   interval: "Save less often, save less, or move the run to a node with a faster link.",
-  degrading: "Measure it anew; when it stays slow, give the machine back or look at what else uses its link.",
+  degrading: "Measure it again; if it stays slow, give the machine back or find out what else uses its link.",
   throttled: "Expect the later rate for large checkpoints, or limit the node to it so that others keep theirs.",
   asymmetric: "Good for reading; for training that saves much, the slow direction decides.",
   far: "Let nodes of this place join with a token of a nearer bucket.",
   "best-bucket": "Let nodes of this region join with a token of that bucket.",
   "part-size": "Nodes take it at their next start or connection.",
-  connections: "Nodes begin with it at their next start; the engine goes on looking for its own best number.",
+  connections: "Nodes begin with it at their next start; the engine continues to search for the best number.",
 };
 export const adviceTodo = (kind: AdviceKind): string => TODO[kind];
 

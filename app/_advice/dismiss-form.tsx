@@ -20,7 +20,7 @@ interface DismissFormProps {
   onCancel: () => void;
 }
 
-/** A form for the reason why advice is dismissed, and for how long. */
+/** Shows a form for the reason why advice is dismissed, and for how long. */
 export function DismissForm({ adviceKey, onDone, onCancel }: DismissFormProps) {
   const [reason, setReason] = useState("");
   const [time, setTime] = useState("30");

@@ -25,20 +25,16 @@ export function ReplaySumTable({ now, then }: ReplaySumTableProps) {
     ["Accepted with a doubt", (sum) => share(sum, sum.warned), "own"],
     ["Rejected", (sum) => share(sum, sum.rejected), "own"],
     ["given back for another machine", (sum) => formatCount(sum.givenBack), "part"],
-    ["kept, because the governor says no", (sum) => formatCount(sum.kept), "part"],
+    ["kept, because the hub refused", (sum) => formatCount(sum.kept), "part"],
     ["ended, where machines are not exchanged", (sum) => formatCount(sum.ended), "part"],
     ["On another machine by then", (sum) => share(sum, sum.away), "own"],
-    ["Mean up of what goes on", (sum) => mean(sum.meanUp), "own"],
-    ["Mean down of what goes on", (sum) => mean(sum.meanDown), "own"],
+    ["Mean upload of the nodes kept", (sum) => mean(sum.meanUp), "own"],
+    ["Mean download of the nodes kept", (sum) => mean(sum.meanDown), "own"],
     ["Most machines left out at once", (sum) => formatCount(sum.mostAway), "own"],
-    [
-      "Time of nodes spent on starting again",
-      (sum) => (sum.startMs === 0 ? "none" : formatDuration(sum.startMs)),
-      "own",
-    ],
+    ["Node time spent on restarts", (sum) => (sum.startMs === 0 ? "none" : formatDuration(sum.startMs)), "own"],
   ];
   return (
-    <Table label="What would have become of them" columns={COLUMNS}>
+    <Table label="Results of the replay" columns={COLUMNS}>
       {lines.map(([label, of, kind]) => (
         <Row key={label}>
           <Cell className={kind === "part" ? "pl-8! text-soft" : ""}>{label}</Cell>

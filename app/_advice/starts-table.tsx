@@ -56,7 +56,7 @@ export function StartsTable({ answer, starts, now, then }: StartsTableProps) {
   return (
     <Panel
       label="Measurements"
-      title="Which they are"
+      title="List them"
       side={
         <FilterWords
           label="Which"

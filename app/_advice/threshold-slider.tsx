@@ -17,7 +17,10 @@ interface ThresholdSliderProps {
 
 const BOX = { width: 244, height: 40 };
 
-/** A slider for a threshold below a histogram of the measurements. Bars that the threshold rejects change their color. */
+/**
+ * Shows a slider for a threshold below a histogram of the measurements. Bars that the threshold rejects change their
+ * color.
+ */
 export function ThresholdSlider(props: ThresholdSliderProps) {
   const { label, place, first, last, words, counts, isRefused, onChange } = props;
   const id = useId();

@@ -124,12 +124,12 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
   const rttPlace = placeOfRtt(wanted.rttMs);
   return (
     <>
-      <Panel label="Thresholds" title="Ask of every link" note={<SourceWords asked={asked} />}>
+      <Panel label="Thresholds" title="Thresholds for every link" note={<SourceWords asked={asked} />}>
         <div className="grid gap-x-8 gap-y-5 px-4 py-4 md:grid-cols-3">
-          {rateSlider("up", "Least up")}
-          {rateSlider("down", "Least down")}
+          {rateSlider("up", "Minimum upload")}
+          {rateSlider("down", "Minimum download")}
           <ThresholdSlider
-            label="Longest round trip"
+            label="Maximum round trip"
             first={1}
             last={RTT_PLACES}
             place={rttPlace}
@@ -145,7 +145,7 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
         <Panel>
           <Empty title="Nothing was measured yet">
             A node measures its link at its start where a threshold is asked for, and when it is ordered to (Nodes, Send
-            command, Measure). What it finds stands here.
+            command, Measure). The results are listed here.
           </Empty>
         </Panel>
       ) : (
@@ -153,7 +153,7 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
           <Panel
             label="Replay"
             title={`${formatCount(starts.length)} measurements, replayed`}
-            note={`the budget of ${answer.limits.perHour} an hour, pauses, the look at the others and what is remembered of machines are the governor's own`}
+            note={`the budget of ${answer.limits.perHour} an hour, pauses, the comparison with other nodes and the memory of machines are those of the hub`}
           >
             <ReplaySumTable now={sumFates(starts, now, about)} then={sumFates(starts, then, about)} />
             <div className="flex flex-wrap items-center gap-2 border-t border-line px-4 py-2.5 text-soft">

@@ -110,7 +110,7 @@ export function ChannelDialog({ edited, rules, isFirst, onClose }: ChannelDialog
         <Field
           label="At most"
           path="channel.perMinute"
-          hint="Further ones wait for the next minute, the gravest first."
+          hint="Further ones wait for the next minute, the most severe first."
         >
           {(ids) => (
             <span className="flex items-center gap-2">
@@ -135,7 +135,7 @@ export function ChannelDialog({ edited, rules, isFirst, onClose }: ChannelDialog
         )}
         <CheckLine
           label="Default for new rules"
-          hint="Rules that are added later begin with this channel."
+          hint="Rules that are added later use this channel."
           checked={isDefault}
           onChange={setIsDefault}
         />

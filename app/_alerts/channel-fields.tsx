@@ -20,7 +20,7 @@ interface ChannelFieldsProps {
 export const secretErrors = (kind: ChannelKind, typed: TypedSecret): Record<string, string> =>
   Object.fromEntries(Object.entries(secretProblems(kind, typed)).map(([name, problem]) => [`secret.${name}`, problem]));
 
-/** The fields of a kind of channel, from the table of kinds. */
+/** Shows the fields of a kind of channel, from the table of kinds. */
 export function ChannelFields({ kind, typed, mayBeEmpty, onChange }: ChannelFieldsProps) {
   return channelKind(kind).fields.map(({ name, label, hint, placeholder, isRequired, look, usual }) => {
     const value = typed[name] ?? "";

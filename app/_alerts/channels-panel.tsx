@@ -28,7 +28,7 @@ export function ChannelsPanel({ channels, add, onEdit, onRemove }: ChannelsPanel
     <Panel label="Channels">
       {channels.length === 0 ? (
         <Empty title="No channel yet" action={add}>
-          Alerts are shown here only. A channel brings them to Slack, Discord, ntfy, PagerDuty, Opsgenie, a mailbox or a
+          Alerts are shown here only. A channel sends them to Slack, Discord, ntfy, PagerDuty, Opsgenie, a mailbox or a
           webhook of your own.
         </Empty>
       ) : (

@@ -8,7 +8,7 @@ interface CheckLineProps {
   onChange: (checked: boolean) => void;
 }
 
-/** A checkbox with a hint, aligned with the fields of a form. */
+/** Shows a checkbox with a hint, aligned with the fields of a form. */
 export function CheckLine({ label, hint, checked, onChange }: CheckLineProps) {
   const id = useId();
   return (

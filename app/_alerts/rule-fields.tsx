@@ -1,6 +1,7 @@
 "use client";
 import type { ChannelView } from "#protocol/alerts/alert-views.ts";
-import { ALERT_WORDS, SEVERITIES } from "#protocol/alerts/alert-words.ts";
+import { ALERT_WORDS } from "#protocol/alerts/alert-words.ts";
+import { SEVERITIES } from "#protocol/alerts/severities.ts";
 import type { AlertKind } from "#protocol/alerts/alerts.ts";
 import { CHANNEL_KINDS } from "#protocol/alerts/channel-kinds.ts";
 import { Field } from "../_forms/field.tsx";
@@ -88,7 +89,7 @@ export function ScopeFields({ form, onChange }: RuleFieldsProps) {
       />
       <TextField
         label="Labels"
-        hint="Labels that a node has to carry: region=eu, tier=spot"
+        hint="Labels that a node must have: region=eu, tier=spot"
         path="rule.scope.labels"
         kind="code"
         value={form.labels}

@@ -1,5 +1,5 @@
 import type { RuleView } from "#protocol/alerts/alert-views.ts";
-import type { Severity } from "#protocol/alerts/alert-words.ts";
+import type { Severity } from "#protocol/alerts/severities.ts";
 import type { AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
 import { PARAMETERS } from "./rule-words.ts";
 

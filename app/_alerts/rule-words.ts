@@ -1,4 +1,4 @@
-import type { Severity } from "#protocol/alerts/alert-words.ts";
+import type { Severity } from "#protocol/alerts/severities.ts";
 import type { AlertCondition, AlertKind, RuleDraft } from "#protocol/alerts/alerts.ts";
 import { formatDuration } from "#protocol/base/units.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
@@ -10,9 +10,9 @@ export function conditionWords(condition: AlertCondition): string {
     case "at-risk":
       return `more than ${formatDuration(condition.longerThanMs)} of training at risk`;
     case "stalled":
-      return `something waits and nothing moves for ${formatDuration(condition.longerThanMs)}`;
+      return `uploads wait and nothing moves for ${formatDuration(condition.longerThanMs)}`;
     case "silent":
-      return `no word from a node for ${formatDuration(condition.longerThanMs)}`;
+      return `a node not heard from for ${formatDuration(condition.longerThanMs)}`;
     case "restore-failed":
       return `a restore failed within the last ${formatDuration(condition.withinMs)}`;
     case "rejected":
@@ -30,13 +30,13 @@ export function conditionWords(condition: AlertCondition): string {
     case "hub-disk":
       return `less than ${formatBytes(condition.lessFreeBytes)} of the hub's disk free, or more than ${formatBytes(condition.moreLogBytes)} in the log of its database`;
     case "doubtful":
-      return `a checkpoint that may not be whole was kept within the last ${formatDuration(condition.withinMs)}`;
+      return `a checkpoint that may be incomplete was saved within the last ${formatDuration(condition.withinMs)}`;
     case "claim-refused":
-      return `a node claimed a run that is another's within the last ${formatDuration(condition.withinMs)}`;
+      return `a node claimed a run of another node within the last ${formatDuration(condition.withinMs)}`;
     case "nothing-safe":
       return `a program ended with nothing of its run safe within the last ${formatDuration(condition.withinMs)}`;
     case "began-elsewhere":
-      return "a program did not go on from the checkpoint that it was given";
+      return "a program did not continue from the checkpoint that it was given";
     case "job-failed":
       return `a job failed within the last ${formatDuration(condition.withinMs)}`;
     case "queue-stuck":

@@ -34,8 +34,8 @@ export function BenchList() {
         <SkeletonRows rows={3} label="Loading benchmarks" />
       ) : rows.length === 0 ? (
         <Empty title="No benchmark yet">
-          A benchmark has many nodes move the same bytes with several tools to several buckets, and tells which tool and
-          which bucket are best from where.
+          In a benchmark many nodes move the same bytes with several tools to several buckets. It shows the best tool
+          and bucket for each place.
         </Empty>
       ) : (
         <Table label="Benchmarks" columns={COLUMNS}>

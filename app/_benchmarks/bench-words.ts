@@ -27,7 +27,7 @@ export const spanWords = (ms: number): string => (ms < 1_000 ? `${Math.round(ms)
 
 /** Returns why there is no case to show. */
 export const nothingWords = ({ state }: Pick<BenchRow, "state">): string =>
-  state === "running" ? "No case has ended yet." : "It was over before any case had ended.";
+  state === "running" ? "No case has ended yet." : "It ended before any case did.";
 
 export const percentWords = (share: number | null): string => (share === null ? "–" : `${(share * 100).toFixed(1)} %`);
 

@@ -64,11 +64,11 @@ export function KeyDialog({ bucket, onClose }: { bucket: BenchKeyView; onClose: 
           <legend className="sr-only">Whose key</legend>
           <KindLine kind="temporary" chosen={kind} onChoose={setKind} title="Made by the store for each turn">
             {bucket.temporary === null
-              ? "None is known for this provider. It opens the turn’s folder only, and ends by itself."
-              : "It opens the turn’s folder only, and ends by itself."}
+              ? "None is known for this provider. It opens the turn’s folder only, and expires by itself."
+              : "It opens the turn’s folder only, and expires by itself."}
           </KindLine>
           <KindLine kind="given" chosen={kind} onChoose={setKind} title="A key of its own">
-            One that opens nothing but a bucket for benchmarks: whoever owns a node can read it there.
+            Use a key for a benchmark bucket only: the owner of a node can read it there.
           </KindLine>
         </fieldset>
         {kind === "given" ? (

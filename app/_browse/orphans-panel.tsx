@@ -52,7 +52,7 @@ export function OrphansPanel({ profileId, prefix }: { profileId: string; prefix:
         loading={{ label: "Loading unfinished uploads", rows: 4 }}
         empty={
           <Empty title="No unfinished upload">
-            Uploads in parts that were neither completed nor taken back would be here, with what their parts take.
+            Multipart uploads that were neither completed nor aborted are listed here, with the size of their parts.
           </Empty>
         }
         more="More"

@@ -8,7 +8,10 @@ interface PlacePathProps {
   href: (folder: string) => string;
 }
 
-/** Breadcrumbs: the bucket and every folder down to the current one, each a link. Folders with an empty name are shown too. */
+/**
+ * Shows breadcrumbs: the bucket and every folder down to the current one, each a link. Includes folders with an empty
+ * name.
+ */
 export function PlacePath({ bucket, folder, href }: PlacePathProps) {
   const segments = folder === "" ? [] : folder.slice(0, -1).split("/");
   return (

@@ -34,7 +34,7 @@ export function CorsDialog({ view, onClose }: { view: ProfileView; onClose: () =
       onClose={onClose}
       width="wide"
       title={`CORS of ${visibleText(view.profile.name)}`}
-      intro="Browsers ask the bucket whether these pages may move files. One rule says yes, to this address only."
+      intro="Browsers need a CORS rule of the bucket before these pages may transfer files. The rule allows this address only."
       footer={
         <>
           <span className="flex-1" />
@@ -136,13 +136,14 @@ function WriteWords({ result }: { result: CorsWriteView }) {
         tone={isGood ? "safe" : "risk"}
         title={
           isGood
-            ? "Written, read back, and a browser's question was answered with yes."
+            ? "Written, read back, and confirmed by a browser's preflight request."
             : result.isWritten
-              ? "Written, but a browser is not let in yet."
+              ? "Written, but a browser's preflight request is still refused."
               : "The store took the rule, but reads back something else."
         }
       >
-        {!isAllowed && "Some stores need a minute until a rule is known everywhere. Open this again to ask once more."}
+        {!isAllowed &&
+          "Some stores need a minute until a rule is known everywhere. Open this again to check once more."}
       </Banner>
       {!isAllowed && (
         <ul className="text-12 text-soft">

@@ -40,7 +40,7 @@ export function SealKeyImport({ profileId, wanted, onChanged }: SealKeyImportPro
           label="Exported key"
           path="text"
           required
-          hint="The line that begins with tidemark-key-1. For a hub that was built anew."
+          hint="The line that begins with tidemark-key-1. For a hub that was rebuilt."
         >
           {(ids) => (
             <TextArea

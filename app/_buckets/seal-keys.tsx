@@ -63,7 +63,7 @@ export function SealKeys({ profileId, keys, onChanged }: SealKeysProps) {
             <p className="text-12 text-soft">
               {key.exportedAt === null ? (
                 <span className="text-risk">
-                  No copy of it was ever taken: if this hub is lost, so is what it opens.
+                  It was never exported: if this hub is lost, its checkpoints cannot be decrypted.
                 </span>
               ) : key.exportedBy === null ? (
                 "It came from an exported copy."
@@ -89,8 +89,8 @@ function Export({ profileId, keyId, onChanged }: { profileId: string; keyId: str
       <div className="flex flex-col gap-2">
         <CodeBlock text={take.result.text} label="exported key" />
         <p className="text-12 text-soft">
-          Keep this line where the hub is not: a password manager, or printed in a safe. Whoever has it and can read the
-          bucket can read every checkpoint it opens. It is not shown again without the password.
+          Keep this line outside of the hub: in a password manager, or printed in a safe. Anyone who has it and can read
+          the bucket can read every checkpoint that it decrypts. It is not shown again without the password.
         </p>
       </div>
     );

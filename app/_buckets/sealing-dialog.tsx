@@ -32,7 +32,7 @@ export function SealingDialog({ view, onClose }: { view: ProfileView; onClose: (
       open
       onClose={onClose}
       title={`Encryption of ${visibleText(view.profile.name)}`}
-      intro="Nodes encrypt checkpoints before they leave. The bucket then tells how large they are, not what is in them."
+      intro="Nodes encrypt checkpoints before they leave. The bucket then shows their sizes, not their contents."
       footer={
         <>
           <span className="flex-1" />
@@ -73,9 +73,9 @@ function Choice({ profileId, shown, onChanged }: { profileId: string; shown: Sea
         {SEALING_STATES[shown.sealing]}
         {shown.sealing !== "off" &&
           shown.plainCheckpoints > 0 &&
-          ` ${checkpointsWords(shown.plainCheckpoints)} from before lie there as they are.`}
+          ` ${checkpointsWords(shown.plainCheckpoints)} from before stay unencrypted.`}
       </p>
-      <Field label="New checkpoints are" hint="Those that are in the bucket already stay as they are.">
+      <Field label="New checkpoints are" hint="Checkpoints already in the bucket stay as they are.">
         {(ids) => (
           <Select
             {...ids}
@@ -91,10 +91,10 @@ function Choice({ profileId, shown, onChanged }: { profileId: string; shown: Sea
         <Banner tone="risk" title="Whoever loses the key loses the checkpoints.">
           <ul className="my-1 list-disc space-y-1 pl-4">
             <li>
-              The key lies sealed in this hub and nowhere else. If the hub is lost with its backups and its master key,
-              only an exported copy of the key opens these checkpoints. Nobody else can: not the provider, not us.
+              The key exists only in this hub, sealed. If the hub is lost with its backups and its master key, only an
+              exported copy of the key decrypts these checkpoints. Nobody else can: not the provider, not us.
             </li>
-            <li>Export the key once it is made, and keep the copy where the hub is not.</li>
+            <li>Export the key once it is made, and keep the copy outside of the hub.</li>
             <li>
               Nodes need the hub to restore: it gives a node the key of the one checkpoint it was asked to restore.
             </li>

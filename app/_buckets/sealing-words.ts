@@ -4,7 +4,7 @@ import type { Sealing } from "#protocol/checkpoint/sealing.ts";
 /** Wording of encryption. */
 
 export const SEALING_STATES: Readonly<Record<Sealing, string>> = {
-  off: "Encryption is off: checkpoints lie in the bucket as they are.",
+  off: "Encryption is off: checkpoints are stored as they are.",
   content: "Encryption is on: new checkpoints open with their key only. Names of files can be read.",
   names: "Encryption is on: new checkpoints open with their key only, and names of files are hidden.",
 };

@@ -10,7 +10,7 @@ test("says what was taken over, what is known already, and that nothing is there
     "2 runs in the bucket, 12 checkpoints taken over. No byte was moved.",
   );
   expect(said({ runs: 1 })).toBe("1 run in the bucket, with no checkpoint that was not known.");
-  expect(said({})).toBe("No runs lie below this prefix.");
+  expect(said({})).toBe("There are no runs below this prefix.");
 });
 
 test("names what was refused and who still writes without the hub", () => {

@@ -7,11 +7,11 @@ const counted = (count: number, one: string): string => `${formatCount(count)} $
 
 /** Returns in sentences what the hub found in a bucket, for the person who asked for it. */
 export function takenWords({ isRunning, found, writing }: RunsTaken): string {
-  if (isRunning || found === null) return "The bucket is being read. It goes on when you leave this page.";
+  if (isRunning || found === null) return "The bucket is being read. It continues when you leave this page.";
   const { runs, checkpoints, missing, refused, refusedKeys } = found;
   const sentences = [
     runs === 0
-      ? "No runs lie below this prefix."
+      ? "There are no runs below this prefix."
       : checkpoints === 0
         ? `${counted(runs, "run")} in the bucket, with no checkpoint that was not known.`
         : `${counted(runs, "run")} in the bucket, ${counted(checkpoints, "checkpoint")} taken over. No byte was moved.`,

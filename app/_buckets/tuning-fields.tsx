@@ -27,7 +27,7 @@ export function TuningFields({ form, set }: TuningFieldsProps) {
       />
       <TextField
         label="Connections"
-        hint="To begin with, 1 to 96; nodes go on looking for their own best number."
+        hint="To begin with, 1 to 96; nodes continue to search for the best number."
         path="tuneConnections"
         inputMode="numeric"
         value={form.tuneConnections}

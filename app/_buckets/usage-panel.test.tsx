@@ -27,5 +27,5 @@ it.each([
     </QueryClientProvider>,
   );
   expect(html).toContain("Usage and cost");
-  expect(html.includes("what was deleted may still lie there and cost")).toBe(says);
+  expect(html.includes("deleted objects may still be stored and cost money")).toBe(says);
 });

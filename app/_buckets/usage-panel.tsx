@@ -73,7 +73,7 @@ function UsageBody({ usage }: { usage: BucketUsage }) {
             <dl className="grid grid-cols-[1fr_auto] gap-y-1 [&>dd]:pl-6">
               <dt className="text-soft">Storage</dt>
               <dd className="text-right">{moneyOf(cost.storage, cost.currency)}</dd>
-              <dt className="text-soft">What leaves</dt>
+              <dt className="text-soft">Egress</dt>
               <dd className="text-right">
                 {moneyOf(cost.egress, cost.currency)}
                 {cost.freeDownBytes > 0 && (

@@ -18,7 +18,7 @@ test("little money is not nothing, and nothing is", () => {
 
 test("says that old versions are not in the numbers where the bucket keeps them", () => {
   expect(versionsMissing(true)).toContain(
-    "The bucket keeps old versions: what was deleted may still lie there and cost.",
+    "The bucket keeps old versions: deleted objects may still be stored and cost money.",
   );
   expect(versionsMissing("some")).toContain("until versioning was suspended");
   expect([versionsMissing(false), versionsMissing(null)]).toEqual([null, null]);

@@ -18,7 +18,7 @@ export function versionsMissing(keeps: KeepsVersions): string | null {
   if (keeps === null || keeps === false) return null;
   const why =
     keeps === true ? "The bucket keeps old versions" : "The bucket kept old versions until versioning was suspended";
-  return `${why}: what was deleted may still lie there and cost. These numbers do not have it; it goes when a rule of the bucket, or the end of its lock, removes it.`;
+  return `${why}: deleted objects may still be stored and cost money. These numbers exclude them. They go when a rule of the bucket, or the end of its lock, removes them.`;
 }
 
 /** Returns the basis of the cost estimate, and what it leaves out. */

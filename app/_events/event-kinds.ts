@@ -12,7 +12,7 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "checkpoint-copied": "checkpoint copied",
   "home-away": "bucket out of reach",
   "home-back": "bucket back",
-  "homes-changed": "homes changed",
+  "homes-changed": "storage locations changed",
   "checkpoint-trashed": "checkpoint in the trash",
   "checkpoint-back": "checkpoint brought back",
   "checkpoint-deleted": "checkpoint deleted",
@@ -45,7 +45,7 @@ export const EVENT_LABELS: Readonly<Record<EventKind, string>> = {
   "group-failed": "group not scaled",
   "group-changed": "instances of a group",
   "account-created": "account created",
-  upkeep: "upkeep of the hub",
+  upkeep: "hub maintenance",
 };
 
 export const EVENT_KINDS = Object.keys(EVENT_LABELS);

@@ -21,7 +21,10 @@ interface FieldProps {
   }) => ReactNode;
 }
 
-/** A labelled control. The label is at the left on wide screens and above on narrow ones; the error is below the control. */
+/**
+ * Shows a labelled control. The label is at the left on wide screens and above on narrow ones; the error is below the
+ * control.
+ */
 export function Field({ label, hint, error: given, path, required = false, children }: FieldProps) {
   const { id, noteId, error, changed } = useFormField(path, given);
   const said = error !== undefined || hint !== undefined;

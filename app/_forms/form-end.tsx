@@ -13,7 +13,7 @@ interface FormEndProps {
   children?: ReactNode;
 }
 
-/** Bottom row of a form in a dialog, always in view while the fields scroll. */
+/** Shows the bottom row of a form in a dialog, which stays in view while the fields scroll. */
 export function FormEnd({ word, busyWord, busy, disabled = false, onCancel, children }: FormEndProps) {
   return (
     <div className="sticky bottom-[-12px] z-10 -mx-5 mt-3 -mb-3 flex flex-wrap items-center justify-end gap-2 border-t border-line bg-panel px-5 py-3">

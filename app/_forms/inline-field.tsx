@@ -19,7 +19,7 @@ interface InlineFieldProps {
   }) => ReactNode;
 }
 
-/** A control without a visible label, in a line with others. Its error is below it. */
+/** Shows a control without a visible label, in a line with others. Its error is below it. */
 export function InlineField({ label, path, required = false, className, children }: InlineFieldProps) {
   const { id, noteId, error } = useFormField(path);
   return (

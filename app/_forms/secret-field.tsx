@@ -7,7 +7,9 @@ type SecretFieldProps = Pick<
   "label" | "hint" | "error" | "path" | "required" | "value" | "onChange"
 >;
 
-/** A field for a pasted key or token. It hides the text, and browsers do not offer the site's password for it. */
+/**
+ * Shows a field for a pasted key or token. Hides the text, and keeps browsers from offering the site's password for it.
+ */
 export function SecretField(props: SecretFieldProps) {
   return <TextField {...props} kind="code" type="password" autoComplete="new-password" />;
 }

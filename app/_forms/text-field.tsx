@@ -11,7 +11,7 @@ interface TextFieldProps
   onChange: (value: string) => void;
 }
 
-/** A labelled text field of one line. */
+/** Shows a labelled text field of one line. */
 export function TextField({ label, hint, error, path, required, onChange, ...rest }: TextFieldProps) {
   return (
     <Field label={label} hint={hint} error={error} path={path} required={required}>

@@ -12,7 +12,7 @@ import { say } from "../_ui/feedback/toast.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 
-/** A form for an account at SaladCloud. */
+/** Shows a form for an account at SaladCloud. */
 export function AccountDialog({ edited, onClose }: { edited: AccountView | null; onClose: () => void }) {
   const client = useQueryClient();
   const [name, setName] = useState<string>(edited?.account.name ?? "salad");

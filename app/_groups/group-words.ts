@@ -46,7 +46,7 @@ export const ACTION_WORDS: Readonly<
     verb: "Recreate",
     busy: "Recreating",
     done: "recreated",
-    effect: "The provider makes the container new on the same machine. Its disk is emptied.",
+    effect: "The provider creates the container again on the same machine. Its disk is emptied.",
   },
   restart: {
     verb: "Restart",

@@ -27,7 +27,7 @@ interface RuleDialogProps {
   onClose: () => void;
 }
 
-/** A form for the rule of a group. */
+/** Shows a form for the rule of a group. */
 export function RuleDialog({ accountId, group, onClose }: RuleDialogProps) {
   const client = useQueryClient();
   const { rule } = group;
@@ -68,7 +68,7 @@ export function RuleDialog({ accountId, group, onClose }: RuleDialogProps) {
       open
       onClose={onClose}
       title={`Rule of ${name}`}
-      intro="The group grows at once with the jobs of the queue. It shrinks after the cooldown, and never loses an instance with something that is not safe."
+      intro="The group grows at once with the jobs of the queue. It shrinks after the cooldown, and never removes an instance with unsaved work."
     >
       <Form
         label="Rule"
@@ -88,7 +88,7 @@ export function RuleDialog({ accountId, group, onClose }: RuleDialogProps) {
         />
         <TextField
           label="At most"
-          hint="Instances. Those with something that is not safe stay beyond it."
+          hint="Instances. Those with unsaved work may exceed this limit."
           path="limits.max"
           required
           inputMode="numeric"

@@ -123,7 +123,7 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
           {homes.length > 1
             ? "A node saves to the location that it reaches fastest and copies to the others when idle. A restore reads the fastest whole copy."
             : others.length > 0
-              ? "With a second location, saving goes on while one bucket is down."
+              ? "With a second location, saving continues while one bucket is down."
               : "Add another bucket profile to give the run a second storage location."}
           {homes.length > 1 && homes.some(({ sealing }) => sealing !== "off") && ` ${sealedWords(homes)}`}
         </p>
@@ -135,8 +135,8 @@ function Homes({ view, onChanged }: { view: RunHomesView; onChanged: () => void 
 /** Returns the note on encryption. The strictest bucket decides for all, whichever a checkpoint is saved in first. */
 const sealedWords = (homes: readonly HomeView[]): string =>
   homes.some(({ sealing }) => sealing === "names")
-    ? "New checkpoints are encrypted in all of them, names of files too, as the strictest asks."
-    : "New checkpoints are encrypted in all of them, as the strictest asks.";
+    ? "New checkpoints are encrypted in all of them, names of files too, as the strictest of them requires."
+    : "New checkpoints are encrypted in all of them, as the strictest of them requires.";
 
 function HomeWords({ home }: { home: HomeView }) {
   const { name, bucket, prefix, complete, bytes, newestStep, away } = home;

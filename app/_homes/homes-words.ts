@@ -5,7 +5,7 @@ import { formatCount } from "#protocol/base/units.ts";
 export function behindWords({ homes, behind }: Pick<RunHomesView, "homes" | "behind">): string {
   if (homes.length === 1) return "one bucket";
   const { checkpoints, newest } = behind;
-  if (checkpoints === 0) return `${homes.length} buckets, every checkpoint in as many as it should be`;
+  if (checkpoints === 0) return `${homes.length} buckets, no copy missing`;
   const which = newest ? ", the newest among them" : "";
   return `${formatCount(checkpoints)} ${checkpoints === 1 ? "checkpoint lacks a copy" : "checkpoints lack a copy"}${which}`;
 }

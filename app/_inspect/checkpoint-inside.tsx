@@ -83,7 +83,7 @@ function FilesSaid({ data }: { data: CheckpointInspection }) {
             </Link>
             {file.fault === null
               ? `${formatWords(file.format)}, ${formatCount(file.tensors)} tensors, ${formatBytes(file.sizeBytes)}`
-              : "could not be looked at whole"}
+              : "could only be read in part"}
           </li>
         ))}
       </ul>

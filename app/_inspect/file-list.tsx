@@ -34,7 +34,7 @@ const SORTS = [
 interface FileListProps {
   checkpointId: string;
   look: "inside" | "only";
-  /** `none` when a browser could not use the bytes. */
+  /** `none` when the bytes are useless to a browser, such as those of an encrypted file. */
   downloads?: "offered" | "none";
 }
 

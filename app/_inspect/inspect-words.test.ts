@@ -41,7 +41,7 @@ describe("tensors", () => {
 it("says how little was read, and of a pickle that it is never unpickled", () => {
   const about = { format: "torch-zip", sizeBytes: 10 * 1024 ** 3, readBytes: 65_536, reads: 3 } as FileInspection;
   expect(readWords(about)).toBe(
-    "64.0 KiB of 10.0 GiB were read in 3 requests. The hub reads at most 16.0 MiB of an object, for what describes it: tensors are not loaded. The pickle in it is never unpickled: its steps are followed as notes.",
+    "64.0 KiB of 10.0 GiB were read in 3 requests. The hub reads at most 16.0 MiB of an object, for what describes it: tensors are not loaded. Its pickle is never loaded: its opcodes are only interpreted as data.",
   );
   expect(readWords({ ...about, format: "safetensors" })).not.toContain("pickle");
 });

@@ -55,7 +55,7 @@ export function readWords({ format, sizeBytes, readBytes, reads }: FileInspectio
       : readBytes >= sizeBytes
         ? `All ${formatBytes(sizeBytes)} were read`
         : `${formatBytes(readBytes)} of ${formatBytes(sizeBytes)} were read in ${formatCount(reads)} ${reads === 1 ? "request" : "requests"}`;
-  const never = PICKLED.has(format) ? " The pickle in it is never unpickled: its steps are followed as notes." : "";
+  const never = PICKLED.has(format) ? " Its pickle is never loaded: its opcodes are only interpreted as data." : "";
   const most = formatBytes(INSPECT_LIMITS.readBytes);
   return `${read}. The hub reads at most ${most} of an object, for what describes it: tensors are not loaded.${never}`;
 }

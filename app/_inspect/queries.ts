@@ -46,7 +46,7 @@ export const compareQuery = (from: string, to: string) =>
     retry: false,
   });
 
-/** The newest complete checkpoints of a run, for selection. */
+/** Asks for the newest complete checkpoints of a run, for selection. */
 export const stepsQuery = (run: string) =>
   queryOptions({
     queryKey: ["runs", run, "steps"],

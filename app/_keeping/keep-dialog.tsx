@@ -5,14 +5,14 @@ import { Dialog } from "../_ui/layout/dialog.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { KeepControls } from "./keep-controls.tsx";
 
-/** A dialog with all retention controls of one checkpoint. */
+/** Shows a dialog with all retention controls of one checkpoint. */
 export function KeepDialog({ row, onClose }: { row: CheckpointRow; onClose: () => void }) {
   return (
     <Dialog
       open
       onClose={onClose}
       title={`Keep ${visibleText(row.run)} ${stepWords(row.step)}`}
-      intro="Pinned and tagged checkpoints never go, whatever the policy says."
+      intro="Pinned and tagged checkpoints are always kept, whatever the policy."
     >
       <KeepControls row={row} onGone={onClose} />
     </Dialog>

@@ -92,7 +92,7 @@ export function PolicyDialog({ run, view, onClose }: PolicyDialogProps) {
               disabled={save.busy}
               onClick={() =>
                 save.run(null, (saved) =>
-                  done(scope === "own" ? "The run goes by the default." : "The default is removed.", saved),
+                  done(scope === "own" ? "The run uses the default." : "The default is removed.", saved),
                 )
               }
             >

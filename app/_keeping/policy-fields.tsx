@@ -74,7 +74,7 @@ export function PolicyFields({ form, metrics, onChange }: PolicyFieldsProps) {
       </Field>
       <Field
         label="The best"
-        hint={metrics.length === 0 ? "No checkpoint carries a metric yet." : `Metrics here: ${metrics.join(", ")}`}
+        hint={metrics.length === 0 ? "No checkpoint has a metric yet." : `Metrics here: ${metrics.join(", ")}`}
         path="best"
       >
         {(ids) => (

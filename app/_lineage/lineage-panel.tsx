@@ -64,7 +64,7 @@ export function LineagePanel({ run }: { run: string }) {
       ) : data === undefined ? (
         <SkeletonRows rows={2} label="Loading the lineage" />
       ) : data.epochs.length === 0 ? (
-        <p className="px-4 py-4 text-soft">Nobody has written this run yet.</p>
+        <p className="px-4 py-4 text-soft">No node has written this run yet.</p>
       ) : as === "table" ? (
         <LineageTable epochs={data.epochs} />
       ) : (

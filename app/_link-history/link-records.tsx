@@ -34,7 +34,7 @@ export function LinkRecords({ nodeId, span }: { nodeId: string; span: { from: nu
         query={query}
         rows={rows}
         loading={{ label: "Loading probes and transfers", rows: 3 }}
-        empty={<p className="border-t border-line px-4 py-6 text-soft">None is kept of this time.</p>}
+        empty={<p className="border-t border-line px-4 py-6 text-soft">None is stored for this time.</p>}
       >
         {(records) => (
           <ul className="divide-y divide-line border-t border-line">

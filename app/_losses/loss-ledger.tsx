@@ -82,7 +82,7 @@ export function LossLedger({ run }: { run: string | null }) {
         <SkeletonRows rows={3} label="Loading lost work" />
       ) : listed.length === 0 ? (
         <Empty title="Nothing was lost">
-          When a node is interrupted and training goes on from a safe step, what has to be done again stands here.
+          When a node is interrupted and training continues from a safe step, the repeated work is listed here.
         </Empty>
       ) : (
         <>

@@ -11,7 +11,7 @@ it("says what was lost, and what it cost where that is known", () => {
   expect(lossSentence({ ...sum, interruptions: 1, costs })).toBe(
     "1 interruption: 1,200 steps, 1 h 30 min done again, 1,234.50 USD and under 0.01 EUR",
   );
-  expect(lossSentence({ interruptions: 0, lostSteps: 0, lostMs: 0, costs: [] })).toBe("no interruption cost anything");
+  expect(lossSentence({ interruptions: 0, lostSteps: 0, lostMs: 0, costs: [] })).toBe("no work was lost");
 });
 
 it("does not round a cost down to nothing", () => {

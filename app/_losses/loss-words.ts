@@ -13,7 +13,7 @@ export const costWords = (costs: readonly Money[]): string => costs.map(moneyWor
 
 /** Returns `3 interruptions: 120 steps, 1 h 20 min done again, 2.40 USD`. */
 export function lossSentence({ interruptions, lostSteps, lostMs, costs }: LossSum): string {
-  if (interruptions === 0) return "no interruption cost anything";
+  if (interruptions === 0) return "no work was lost";
   const words = interruptions === 1 ? "interruption" : "interruptions";
   const cost = costs.length === 0 ? "" : `, ${costWords(costs)}`;
   return `${formatCount(interruptions)} ${words}: ${formatCount(lostSteps)} steps, ${formatDuration(lostMs)} done again${cost}`;

@@ -15,7 +15,7 @@ interface PriceFormProps {
   onDone: () => void;
 }
 
-/** A form for the price of a node-hour, which converts lost time into money. */
+/** Shows a form for the price of a node-hour, which converts lost time into money. */
 export function PriceForm({ run, price, onDone }: PriceFormProps) {
   const [perHour, setPerHour] = useState(price === null ? "" : String(price.perHour));
   const [currency, setCurrency] = useState(price?.currency ?? "USD");
@@ -72,7 +72,7 @@ export function PriceForm({ run, price, onDone }: PriceFormProps) {
         </Button>
       </div>
       {run !== null && price?.of === "fleet" && (
-        <p className="text-12 text-faint">Without a price of its own, that of all runs counts.</p>
+        <p className="text-12 text-faint">Without a price of its own, the price for all runs counts.</p>
       )}
       <FormFault />
     </Form>

@@ -78,7 +78,7 @@ function LastLines({ text }: { text: string }) {
   return (
     <section
       ref={area}
-      aria-label="What the program says"
+      aria-label="Program output"
       {...SCROLLS}
       onScroll={(event) => {
         const { scrollTop, scrollHeight, clientHeight } = event.currentTarget;
@@ -87,7 +87,7 @@ function LastLines({ text }: { text: string }) {
       className="dim-when-stale h-64 overflow-y-auto bg-sunk px-4 py-2"
     >
       {text === "" ? (
-        <p className="text-soft">It has said nothing yet.</p>
+        <p className="text-soft">No output yet.</p>
       ) : (
         <pre className="font-mono text-12 [overflow-wrap:anywhere] whitespace-pre-wrap">
           {text.split("\n").map(visibleText).join("\n")}

@@ -26,7 +26,7 @@ export function SavedFilters() {
     <>
       {views.length === 0 ? (
         <p className="pb-2 text-soft">
-          {now === "" ? "Filter, search or sort the list; then what it shows can be kept here by a name." : "None yet."}
+          {now === "" ? "Filter, search or sort the list to save the view here under a name." : "None yet."}
         </p>
       ) : (
         <ul className="max-h-72 overflow-y-auto pb-2">
@@ -84,7 +84,7 @@ export function SavedFilters() {
           <Button type="submit">Save</Button>
         </Form>
       )}
-      <p className="pt-2 text-12 text-faint">Kept in this browser. The address of the page hands one on.</p>
+      <p className="pt-2 text-12 text-faint">Saved in this browser. Share one by the address of the page.</p>
     </>
   );
 }

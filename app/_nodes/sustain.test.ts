@@ -44,7 +44,7 @@ test("pauses between uploads do not count as a slow uplink", () => {
 
 test("what the node measured itself is said before work piles up", () => {
   const forecast = cannotSustain(node({ leastIntervalMs: 70 * 60_000, risk: NO_RISK }, []), "bits");
-  expect(forecast?.why).toContain("takes 1 h 10 min; older ones will be passed over. Save every 1 h 10 min");
+  expect(forecast?.why).toContain("takes 1 h 10 min; older ones will be skipped. Save every 1 h 10 min");
   expect(cannotSustain(node({ leastIntervalMs: 9 * 60_000 }), "bits")).toBeNull();
 });
 

@@ -42,7 +42,7 @@ export function cannotSustain(node: Uplink, unit: RateUnit): CannotSustain | nul
   const rate = (bytes / neededMs) * 1000;
   const advised = Math.ceil(neededMs / STEP_MS) * STEP_MS;
   const { checkpoints } = run.risk;
-  const waiting = checkpoints > 1 ? `${checkpoints} are waiting` : "older ones will be passed over";
+  const waiting = checkpoints > 1 ? `${checkpoints} are waiting` : "older ones will be skipped";
   return {
     run: run.run,
     title: `This uplink cannot sustain a checkpoint every ${formatDuration(everyMs)}.`,

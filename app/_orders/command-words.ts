@@ -9,8 +9,8 @@ const KIND_WORDS: Record<string, string> = {
   restore: "restore a checkpoint",
   cancel: "cancel a transfer",
   pause: "pause a transfer",
-  resume: "go on with a transfer",
-  retry: "try a transfer again",
+  resume: "resume a transfer",
+  retry: "retry a transfer",
 };
 
 /** Returns the title of a command, such as `Hold uploads of llama`. */

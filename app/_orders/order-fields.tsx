@@ -25,7 +25,7 @@ interface OrderFieldsProps {
   onChange: (changes: Partial<OrderForm>) => void;
 }
 
-/** The fields that a command of the chosen kind needs. */
+/** Shows the fields that a command of the chosen kind needs. */
 export function OrderFields({ form, choice, runs, onChange }: OrderFieldsProps) {
   const has = (field: string): boolean => choice?.fields.some((one) => one === field) === true;
   return (

@@ -22,28 +22,28 @@ export const ORDERS: readonly OrderChoice[] = [
   {
     kind: "hold",
     title: "Pause",
-    about: "What moves waits, and so does what comes later, until you resume. Checkpoints are still captured.",
+    about: "Pauses present and later transfers until you resume. Checkpoints are still captured.",
     fields: ["run", "direction"],
     effect: "soft",
   },
   {
     kind: "release",
     title: "Resume",
-    about: "Goes on with what was paused. Resuming everything also ends a drain.",
+    about: "Resumes paused transfers. Resuming everything also ends a drain.",
     fields: ["run", "direction"],
     effect: "soft",
   },
   {
     kind: "limit",
     title: "Limit bandwidth",
-    about: "Holds from now on, also over a restart. “none” takes a limit away; leave a field empty to keep what it is.",
+    about: "In effect from now on, also after a restart. “none” removes a limit; an empty field keeps the present one.",
     fields: ["rates"],
     effect: "soft",
   },
   {
     kind: "priority",
     title: "Set priority",
-    about: "Which run's uploads go first when several wait.",
+    about: "Whose uploads go first when several runs wait.",
     fields: ["run", "priority"],
     effect: "soft",
   },
@@ -57,7 +57,7 @@ export const ORDERS: readonly OrderChoice[] = [
   {
     kind: "retry-uploads",
     title: "Retry failed uploads",
-    about: "Uploads that failed wait again, with what was sent of them.",
+    about: "Queues failed uploads again; parts already sent are kept.",
     fields: ["run"],
     effect: "soft",
   },
@@ -65,7 +65,7 @@ export const ORDERS: readonly OrderChoice[] = [
     kind: "cancel-uploads",
     title: "Cancel uploads",
     about:
-      "Lets go of every upload that is not safe yet. The program's own files stay, and later checkpoints are uploaded.",
+      "Cancels every upload that is not safe yet. The program's own files stay, and later checkpoints are uploaded.",
     fields: ["run"],
     effect: "hard",
   },
@@ -79,7 +79,7 @@ export const ORDERS: readonly OrderChoice[] = [
   {
     kind: "drain",
     title: "Drain",
-    about: "Makes safe what there is and takes no more, until you resume. For a node that is to be taken away.",
+    about: "Uploads everything captured and captures no more until you resume. For a node that will be removed.",
     fields: [],
     effect: "soft",
   },
@@ -94,8 +94,7 @@ export const ORDERS: readonly OrderChoice[] = [
   {
     kind: "reallocate",
     title: "Give the machine back",
-    about:
-      "Uploads for as long as the grace lasts, then asks the platform for another machine, if the governor agrees.",
+    about: "Uploads for as long as the grace lasts, then asks the platform for another machine, if the hub allows it.",
     fields: ["grace"],
     effect: "hard",
   },

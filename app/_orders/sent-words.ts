@@ -9,7 +9,7 @@ export function sentWords(sent: readonly SentCommand[]): { tone: "safe" | "risk"
   const count = (nodes: number) => (nodes === 1 ? "1 node" : `${formatCount(nodes)} nodes`);
   const parts = [
     ...(now > 0 ? [`${count(now)} ${now === 1 ? "has" : "have"} it`] : []),
-    ...(later > 0 ? [`${count(later)} will hear of it on coming back within the hour`] : []),
+    ...(later > 0 ? [`${count(later)} will receive it on returning within the hour`] : []),
     ...(refused > 0 ? [`${count(refused)} cannot get it`] : []),
   ];
   return { tone: refused > 0 || later > 0 ? "risk" : "safe", text: `${parts.join(", ")}.` };

@@ -81,7 +81,7 @@ function FleetHead({ fleet }: { fleet: FleetView }) {
         <>
           {/* Invisible instead of absent, because the headline would wrap whenever the button appears. */}
           <ButtonLink href="/nodes?show=risk" className={classNames(!isAtRisk && "max-md:hidden md:invisible")}>
-            Show what is behind or lost
+            Show nodes falling behind or lost
           </ButtonLink>
           <Button look="main" onClick={dialogs.addNode}>
             Add node

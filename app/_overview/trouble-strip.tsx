@@ -31,7 +31,7 @@ export function TroubleStrip({ troubles, isWhole, isTraining }: TroubleStripProp
             <Mark tone="safe" className="scale-150" />
             <span>
               Nothing is wrong: every node reports and keeps up, and no alert is firing.
-              {isTraining && " What you would lose was trained since the newest checkpoints."}
+              {isTraining && " The work at risk was done since the newest checkpoints."}
             </span>
           </>
         )}

@@ -44,7 +44,7 @@ export function ManyProgress({ restores, checkpoint, queue }: ManyProgressProps)
         }
       >
         {failed > 0 && `${formatCount(failed)} did not arrive. `}
-        {!isOver && `At most ${formatCount(queue.atOnce)} go at a time; the others wait for their turn.`}
+        {!isOver && `At most ${formatCount(queue.atOnce)} run at a time; the others wait for their turn.`}
       </Banner>
       {refused.map(({ nodeId, nodeName, fault }) => (
         <p key={nodeId} className="px-4 text-soft">

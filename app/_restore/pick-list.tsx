@@ -19,7 +19,7 @@ interface PickListProps {
 
 const SHOWN = 200;
 
-/** A filterable list of checkboxes. Items that cannot be selected show the reason. */
+/** Shows a filterable list of checkboxes. Items that cannot be selected show the reason. */
 export function PickList({ label, items, picked, onChange }: PickListProps) {
   const [typed, setTyped] = useState("");
   const fitting = items.filter((item) => item.label.toLowerCase().includes(typed.toLowerCase()));

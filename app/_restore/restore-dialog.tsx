@@ -21,7 +21,10 @@ import { TryIt } from "./try-it.tsx";
 import { useFocusOnce } from "./use-focus-once.ts";
 import { useRestoreDraft } from "./use-restore-draft.ts";
 
-/** A restore dialog with all fields filled in, so that Enter starts the restore. It runs on the node; the page may be closed. */
+/**
+ * Shows a restore dialog with all fields filled in, so that Enter starts the restore. The node restores by itself; the
+ * page may be closed.
+ */
 export function RestoreDialog({ request, onClose }: { request: RestoreRequest; onClose: () => void }) {
   const draft = useRestoreDraft(request);
   const { checkpointId, choice, plan, nodes, node, targetPath, patterns } = draft;

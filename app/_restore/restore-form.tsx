@@ -30,7 +30,7 @@ interface RestoreFormProps {
   onHold: (path: string | null) => void;
 }
 
-/** The lines of a restore (step, node, path, files) and the checks of the plan. */
+/** Shows the lines of a restore (step, node, path, files) and the checks of the plan. */
 export function RestoreForm({
   plan,
   nodeId,

@@ -13,7 +13,7 @@ interface TensorChoiceProps {
   onChange: (typed: string) => void;
 }
 
-/** A field for tensor patterns, one per line, with the size of what they select. */
+/** Shows a field for tensor patterns, one per line, with the size of the selected tensors. */
 export function TensorChoice({ typed, found, onChange }: TensorChoiceProps) {
   return (
     <Field
@@ -42,7 +42,7 @@ export function TensorChoice({ typed, found, onChange }: TensorChoiceProps) {
 
 function foundWords(typed: string, found: TensorChoiceProps["found"]): string {
   if ((patternsOf(typed)?.length ?? 0) === 0) return "none chosen yet";
-  if (found === "refused") return "none; the reason stands below";
+  if (found === "refused") return "none; see the reason below";
   if (found === null || found.tensors === null) return "not known yet";
   const { count, bytes } = found.tensors;
   const what = `${formatCount(count)} ${count === 1 ? "tensor" : "tensors"}, ${formatBytes(bytes)}`;

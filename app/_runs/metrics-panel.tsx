@@ -67,7 +67,7 @@ export function MetricsPanel({ run, range, lastStep, onRange }: MetricsPanelProp
         {metrics.length === 0 ? (
           <p className="py-2 text-soft">
             {range === null
-              ? "No complete checkpoint carries a metric."
+              ? "No complete checkpoint has a metric."
               : `No checkpoint of steps ${formatCount(range.from)} to ${formatCount(range.to)} carries one.`}
           </p>
         ) : (

@@ -6,7 +6,7 @@ import { LossLedger } from "../_losses/loss-ledger.tsx";
 import { RetentionPanel } from "../_keeping/retention-panel.tsx";
 import { TrashPanel } from "../_keeping/trash-panel.tsx";
 
-/** Secondary panels of a run, loaded together so that the layout does not shift repeatedly. */
+/** Shows the secondary panels of a run, loaded together so that the layout does not shift repeatedly. */
 export function RunBelow({ run }: { run: string }) {
   return (
     <>

@@ -79,8 +79,8 @@ export function AuditPanel() {
         rows={rows}
         loading={{ label: "Loading the audit", rows: 8 }}
         empty={
-          <Empty title="Nothing fits" action={isFiltered ? <Button onClick={clear}>Show all</Button> : undefined}>
-            Nothing on record fits all of these filters.
+          <Empty title="No entry matches" action={isFiltered ? <Button onClick={clear}>Show all</Button> : undefined}>
+            No entry matches all of these filters.
           </Empty>
         }
         note={found.hasNextPage ? `${formatCount(rows?.length ?? 0)} shown` : undefined}

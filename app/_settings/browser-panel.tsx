@@ -16,7 +16,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 import { fullTime } from "../_ui/text/times.ts";
 import { SettingLine } from "./setting-line.tsx";
 
-/** Display settings of this browser. */
+/** Shows the display settings of this browser. */
 export function BrowserPanel() {
   const theme = useTheme();
   const rate = useRateUnit();
@@ -24,7 +24,7 @@ export function BrowserPanel() {
   const zone = useTimeZone();
   const now = useHubNow(1000);
   return (
-    <Panel id="browser" title="This browser" note="kept here, for nobody else">
+    <Panel id="browser" title="This browser" note="for this browser only">
       <SettingLine name="Theme" about="As the system, unless chosen here.">
         <Choice
           label="Theme"

@@ -93,7 +93,7 @@ function valueWords({ source, value, usual }: HubSettingView): string {
     case "default":
       return usual;
     case "keeper":
-      return "not known to the pages";
+      return "not available to the pages";
     case "file":
       return "set, not shown";
     case "environment":

@@ -49,7 +49,7 @@ export function JoinTokensPanel() {
       ) : tokens.data === undefined ? (
         <SkeletonRows rows={2} label="Loading tokens" />
       ) : tokens.data.length === 0 ? (
-        <Empty title="No token yet">A join token is made with “Add node”. It lets a machine enrol itself.</Empty>
+        <Empty title="No token yet">A join token is made with “Add node”. It lets a machine enroll itself.</Empty>
       ) : (
         <Table label="Join tokens" columns={COLUMNS}>
           {tokens.data.map((token) => (

@@ -100,7 +100,7 @@ export function PeoplePanel() {
           onDone={refresh}
           onClose={close}
         >
-          Its sessions end at once, its API tokens stop working, and links it made are over. Enabling it brings back the
+          Its sessions end at once, its API tokens stop working, and its links stop working. Enabling it brings back the
           account and its tokens, not the sessions or links.
         </ConfirmDialog>
       )}

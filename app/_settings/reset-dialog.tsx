@@ -42,7 +42,7 @@ export function ResetDialog({ user, onClose }: { user: UserView; onClose: () => 
     >
       <div className="flex flex-col gap-3">
         {make.result === undefined ? (
-          <p>Makes a link to pass on, good for a day. The present password works until it is used.</p>
+          <p>Makes a link to pass on, valid for a day. The present password works until it is used.</p>
         ) : (
           <LinkOnce made={make.result} />
         )}

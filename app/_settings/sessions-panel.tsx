@@ -84,7 +84,7 @@ export function SessionsPanel() {
           }}
           onClose={() => setAsked(false)}
         >
-          Pages that are open there ask for the password again. This one stays, and so do your API tokens.
+          Pages that are open there ask for the password again. This session and your API tokens stay.
         </ConfirmDialog>
       )}
     </Panel>

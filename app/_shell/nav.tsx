@@ -32,7 +32,7 @@ function Count({ href }: { href: string }) {
   );
 }
 
-/** Navigation at the left on wide screens, with icons only on medium ones. */
+/** Shows the navigation at the left on wide screens, with icons only on medium ones. */
 export function SideNav() {
   const path = usePlace();
   return (
@@ -72,7 +72,7 @@ export function SideNav() {
 
 const NARROW_PLACE = "flex min-w-0 flex-col items-center gap-0.5 py-2 text-11 max-[400px]:tracking-[-.035em]";
 
-/** Navigation at the bottom of narrow screens. */
+/** Shows the navigation at the bottom of narrow screens. */
 export function BottomNav() {
   const path = usePlace();
   const [isMore, setMore] = useState(false);

@@ -10,7 +10,7 @@ interface PageHeadProps {
   actions?: ReactNode;
 }
 
-/** Headline of a page with a state, a text and actions. */
+/** Shows the headline of a page with a state, a text and actions. */
 export function PageHead({ title, tag, about, actions }: PageHeadProps) {
   return (
     <div className="flex flex-wrap items-end gap-x-8 gap-y-3">

@@ -11,7 +11,7 @@ import { bestMatches } from "./palette-match.ts";
 
 const SHOWN = 40;
 
-/** The command palette: finds pages, nodes, runs, buckets, keys and actions by name. */
+/** Shows the command palette, which finds pages, nodes, runs, buckets, keys and actions by name. */
 export function Palette({ onClose, onHelp }: { onClose: () => void; onHelp: () => void }) {
   const [typed, setTyped] = useState("");
   const returnFocus = useReturnFocus();

@@ -22,7 +22,7 @@ const KeyHelp = onDemand(() => import("./key-help.tsx").then((module) => module.
 const FRAME =
   "grid min-h-dvh grid-cols-[minmax(0,1fr)] md:grid-cols-[56px_minmax(0,1fr)] lg:grid-cols-[208px_minmax(0,1fr)]";
 
-/** Frame of every page after sign-in: navigation at the side, position and live state at the top. */
+/** Frames every page after sign-in: navigation at the side, position and live state at the top. */
 export function Shell({ children }: { children: ReactNode }) {
   return (
     <GoingProvider>
@@ -84,7 +84,7 @@ function Frame({ children }: { children: ReactNode }) {
   );
 }
 
-/** The page itself. During a navigation it is dimmed, and a progress line runs below the header. */
+/** Shows the page itself. During a navigation it is dimmed, and a progress line runs below the header. */
 function Content({ state, children }: { state: ReturnType<typeof useLiveState>; children: ReactNode }) {
   const isGoing = useGoingTo() !== null;
   return (
@@ -108,7 +108,7 @@ function Content({ state, children }: { state: ReturnType<typeof useLiveState>; 
   );
 }
 
-/** Shown until it is known who is signed in. */
+/** Fills the page until it is known who is signed in. */
 export function ShellSkeleton() {
   return (
     <output className={FRAME} aria-label="Loading">

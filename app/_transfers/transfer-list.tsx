@@ -46,7 +46,7 @@ export function TransferList({ nodeId, filter, search, most = Infinity }: Transf
   if (filter.id === "now" && wanted.join() !== places.join()) setPlaces(wanted);
   const order = useFrozenOrder(wanted);
   const isAwaited = shown.length === 0 && (stored.data === undefined || live === null);
-  const nothing = isSearching(search) ? "No transfer fits these filters." : NOTHING[filter.id];
+  const nothing = isSearching(search) ? "No transfer matches these filters." : NOTHING[filter.id];
   return (
     <Listed
       query={most === Infinity ? stored : { ...stored, hasNextPage: false }}

@@ -21,7 +21,7 @@ interface TransferSearchLineProps {
   clear: () => void;
 }
 
-/** Filter fields for node, run, direction and the days on which transfers began. */
+/** Shows filter fields for node, run, direction and the days on which transfers began. */
 export function TransferSearchLine({ search, change, clear }: TransferSearchLineProps) {
   const { node, run, direction, fromDay, toDay } = search;
   return (

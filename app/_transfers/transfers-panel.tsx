@@ -16,7 +16,7 @@ interface TransfersPanelProps {
   below?: ReactNode;
 }
 
-/** A list of transfers with filters. For a single node it has no search fields. */
+/** Lists transfers with filters. For a single node it has no search fields. */
 export function TransfersPanel({ nodeId, below }: TransfersPanelProps) {
   const [word, setWord] = useAddressWord("show", "now");
   const { search: asked, change, clear } = useTransferSearch();

@@ -20,7 +20,7 @@ export const usualWords = (usualMs: number): string => `As all runs: ${oftenWord
 /** Returns when the next drill runs, or why it does not. */
 export function nextWords({ everyMs, nextAt, waitsFor, last }: DrillView, now: number): string {
   if (everyMs === 0) return "Restores of this run are not rehearsed.";
-  if (last[0] !== undefined && last[0].endedAt === null) return "One is under way.";
+  if (last[0] !== undefined && last[0].endedAt === null) return "One is running.";
   if (waitsFor !== null) return `The next one is due and waits for ${waitsFor}.`;
   return nextAt === null || now === 0 ? "" : `The next one comes in ${formatDuration(Math.max(0, nextAt - now))}.`;
 }

@@ -8,7 +8,7 @@ import { newRequestId, useAction } from "../_hub/actions/use-action.ts";
 import { Button } from "../_ui/controls/button.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 
-/** A button that lets a node read the checkpoint back. It runs on the node; the page may be closed. */
+/** Shows a button that lets a node read the checkpoint back. The page may be closed meanwhile. */
 export function VerifyButton({ view }: { view: Pick<CheckpointView, "id" | "state" | "checks"> }) {
   const whyNot = useWhyNot("operator");
   const verify = useAction(() =>

@@ -44,9 +44,9 @@ export function packsPage(result: PacksResult): string {
 Made by \`npm run bench -- packs\` from \`bench/results/packs.json\`; do not edit.
 
 A checkpoint of ${count(files)} files of ${count(bytes)} bytes, random, saved by a worker and restored by it. Hub and store are at the far end of an
-emulated link: ${link.rttMs} ms, ${link.upMbit} up / ${link.downMbit} down Mbit/s. File by file and packed have their turns one after the other, by the
-setting of the bucket that everybody has. "Seen to safe" counts from the moment the folder has its name: it holds seeing that the
-checkpoint is finished and capturing it, which is the same both ways.
+emulated link: ${link.rttMs} ms, ${link.upMbit} up / ${link.downMbit} down Mbit/s. Both ways take turns, with the usual
+setting of the bucket. "Seen to safe" counts from the moment the folder has its name: it includes detecting that the
+checkpoint is finished, and capturing it, which is the same both ways.
 
 | | round | saved | seen to safe | restored | PUTs | GETs |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: |

@@ -46,7 +46,7 @@ test("account, bucket, node, first checkpoint", async ({ page }) => {
   await page.getByLabel("Secret key").fill(store.secretKey);
   await page.getByRole("button", { name: "Test" }).click();
   await expect(page.getByText("UploadPart", { exact: true })).toBeVisible();
-  await page.getByRole("button", { name: "Save and go on" }).click();
+  await page.getByRole("button", { name: "Save and continue" }).click();
 
   await page.getByRole("button", { name: "Create token" }).click();
   const checkpoints = join(dir, "checkpoints");

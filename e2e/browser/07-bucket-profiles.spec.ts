@@ -20,7 +20,7 @@ test("the CORS rule is shown, written and answers a browser, on a wide and on a 
     expect(await seriousFaults(page)).toEqual([]);
     if (theme === "dark") continue;
     await page.getByRole("button", { name: "Write CORS" }).click();
-    await expect(page.getByText("Written, read back, and a browser's question was answered with yes.")).toBeVisible();
+    await expect(page.getByText("Written, read back, and confirmed by a browser's preflight request.")).toBeVisible();
     await page.getByRole("button", { name: "Close" }).last().click();
   }
   await expect(page.getByText("The bucket already lets")).toBeVisible();

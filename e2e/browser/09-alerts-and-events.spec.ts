@@ -20,9 +20,9 @@ test("an alert fires and is acknowledged, a deaf channel says so, and a crash is
   await openSignedIn(page, stage);
 
   // The overview keeps the last words folded.
-  await expect(page.getByText("its last words")).toBeVisible();
+  await expect(page.getByText("its final output")).toBeVisible();
   await expect(page.getByText(LAST_WORDS)).toBeHidden();
-  await page.getByText("its last words").click();
+  await page.getByText("its final output").click();
   await expect(page.getByText(LAST_WORDS)).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
 

@@ -158,7 +158,7 @@ test.describe("a bucket that lets no page in", () => {
     expect(await seriousFaults(page)).toEqual([]);
     await line.getByRole("link", { name: "Set the CORS rule…" }).click();
     await page.getByRole("button", { name: "Write CORS" }).click();
-    await expect(page.getByText("Written, read back, and a browser's question was answered with yes.")).toBeVisible();
+    await expect(page.getByText("Written, read back, and confirmed by a browser's preflight request.")).toBeVisible();
     await page.goto(`${stage.hub.url}/transfers`);
     await line.getByRole("button", { name: "Try again" }).click();
     await expect(line).toContainText("done");

@@ -118,7 +118,7 @@ test("a node's page follows what its program says, and shows round trips and the
   await page.goto(`${stage.hub.url}/nodes`);
   await page.getByRole("link", { name: "gpu-1" }).click();
   const program = page.getByRole("region", { name: "Program", exact: true });
-  const words = program.getByRole("region", { name: "What the program says" });
+  const words = program.getByRole("region", { name: "Program output" });
   await expect(words).toContainText(/step \d+ <b>loss<\/b> 1\.5/);
   const before = Number(/step (\d+)[^]*$/.exec(await words.innerText())?.[1]);
   await expect(words).toContainText(`step ${before + 20} `);

@@ -17,7 +17,7 @@ test("encryption is switched on with its price understood, the key is exported, 
   await page.goto(`${stage.hub.url}/buckets`);
   await page.getByRole("button", { name: "Encryption of stage bucket" }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog.getByText("Encryption is off: checkpoints lie in the bucket as they are.")).toBeVisible();
+  await expect(dialog.getByText("Encryption is off: checkpoints are stored as they are.")).toBeVisible();
   await dialog.getByRole("combobox", { name: "New checkpoints are" }).click();
   await page.getByRole("option", { name: /^encrypted, names too/ }).click();
   await expect(dialog.getByText("Whoever loses the key loses the checkpoints.")).toBeVisible();
@@ -31,7 +31,7 @@ test("encryption is switched on with its price understood, the key is exported, 
   await dialog.getByLabel("I understand").check();
   await on.click();
   await expect(dialog.getByText("names of files are hidden")).toBeVisible();
-  await expect(dialog.getByText("No copy of it was ever taken")).toBeVisible();
+  await expect(dialog.getByText("It was never exported")).toBeVisible();
 
   // The key, once the password was right.
   await dialog.getByRole("button", { name: /^Export the key/ }).click();

@@ -123,7 +123,7 @@ test("a map shows what is tried again, a node that does nothing is named, and hi
   // This node has said nothing since.
   await line.getByRole("button", { name: "Pause mistral step 900" }).click();
   await expect(line).toContainText("pausing");
-  await expect(line).toContainText("gpu-9 is silent: asked to pause it, it hears of it when it is back.");
+  await expect(line).toContainText("gpu-9 is silent: asked to pause it, it receives that when it is back.");
   await tell({ state: "paused" });
   await expect(line.getByRole("button", { name: "Resume mistral step 900" })).toBeEnabled();
   await expect(line).not.toContainText("asked to pause");
@@ -137,7 +137,7 @@ test("a map shows what is tried again, a node that does nothing is named, and hi
   await expect(page.getByRole("listitem", { name: /of gemma step/ }).first()).toBeVisible();
   await expect(page.getByRole("listitem", { name: /of mistral step/ })).toHaveCount(0);
   await page.getByRole("combobox", { name: "Direction" }).selectOption("Uploads");
-  await expect(page.getByText("No transfer fits these filters.")).toBeVisible();
+  await expect(page.getByText("No transfer matches these filters.")).toBeVisible();
   await page.getByRole("combobox", { name: "Direction" }).selectOption("Verifications");
   await expect(page).toHaveURL(/way=verify/);
   // The address says all of it.
@@ -145,7 +145,7 @@ test("a map shows what is tried again, a node that does nothing is named, and hi
   await expect(page.getByRole("listitem", { name: /of gemma step/ })).toHaveCount(30);
   await expect(page.getByRole("searchbox", { name: "Run" })).toHaveValue("gem");
   await page.getByLabel("Begun to day").fill("2020-01-01");
-  await expect(page.getByText("No transfer fits these filters.")).toBeVisible();
+  await expect(page.getByText("No transfer matches these filters.")).toBeVisible();
   await page.getByRole("button", { name: "Clear" }).click();
   await expect(page.getByRole("listitem", { name: /of mistral step/ }).first()).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);

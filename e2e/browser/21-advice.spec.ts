@@ -100,22 +100,22 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   await expect(page.getByRole("region", { name: "Advice" })).toContainText("gpu-4 is throttled going up");
 
   await page.goto(`${stage.hub.url}/advice?show=thresholds`);
-  const sums = page.getByRole("table", { name: "What would have become of them" });
+  const sums = page.getByRole("table", { name: "Results of the replay" });
   await expect(sums.getByRole("row", { name: /^Rejected/ })).toContainText("0 (0.0 %)");
-  const up = page.getByRole("slider", { name: "Least up" });
+  const up = page.getByRole("slider", { name: "Minimum upload" });
   await up.focus();
   // Each press is a tenth more: from nothing to 20 Mbit/s.
   for (let presses = 0; presses < 27; presses++) await page.keyboard.press("ArrowRight");
   await expect(up).toHaveAttribute("aria-valuetext", "20.0 Mbps");
   await expect(sums.getByRole("row", { name: /^Rejected/ })).toContainText("1 (14.3 %)");
   await expect(sums.getByRole("row", { name: /given back/ })).toContainText("1");
-  await expect(sums.getByRole("row", { name: /starting again/ })).toContainText("10 min");
+  await expect(sums.getByRole("row", { name: /restarts/ })).toContainText("10 min");
   const which = page.getByRole("table", { name: "Measurements" });
   await expect(which.getByRole("row").filter({ hasText: "gpu-1" })).toContainText("given back");
-  await page.getByRole("slider", { name: "Longest round trip" }).focus();
+  await page.getByRole("slider", { name: "Maximum round trip" }).focus();
   await page.keyboard.press("Home");
   await expect(sums.getByRole("row", { name: /^Rejected/ })).toContainText("7 (100.0 %)");
-  await expect(sums.getByRole("row", { name: /governor says no/ })).toContainText("6");
+  await expect(sums.getByRole("row", { name: /the hub refused/ })).toContainText("6");
   await page.keyboard.press("End");
   await expectSound(page);
   await showAs(page, "narrow");

@@ -22,7 +22,7 @@ test("a run is handed over to the node that asked for it, and its writer until t
   await expect(page.getByText("other asked to write this run and was refused.")).toBeVisible();
   await page.getByRole("button", { name: "Hand over…" }).click();
   const dialog = page.getByRole("dialog", { name: "Hand llama over to other?" });
-  await expect(dialog.getByText("owner stops saving this run then")).toBeVisible();
+  await expect(dialog.getByText("owner then stops saving this run")).toBeVisible();
   await showAs(page, "narrow");
   await expectSound(page, "the dialog");
   await showAs(page, "wide");

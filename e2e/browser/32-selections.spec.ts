@@ -45,7 +45,7 @@ test("a download brings what is ticked, after it said how many objects and bytes
   expect(await succeeded(stage, "GetObject")).toBe(0);
 
   // The button above the list means the ticks, too, while there are any.
-  await page.getByRole("button", { name: "Download what is chosen…" }).click();
+  await page.getByRole("button", { name: "Download selection…" }).click();
   const coming = page.waitForEvent("download");
   await dialog.getByRole("button", { name: "Download 2 objects, 8 B" }).click();
   const archive = await (await coming).path();
@@ -145,7 +145,7 @@ test("what is typed while a page is still loading stays, in all of its filters",
   await page.getByLabel("From day").fill("2026-11-01");
   await expect(page).toHaveURL(/\?(?=.*q=checkpoint\+lost)(?=.*node=gpu-7)(?=.*run=llama)(?=.*from=2026-11-01)/);
   await letGo();
-  await expect(page.getByText("No event fits")).toBeVisible();
+  await expect(page.getByText("No event matches")).toBeVisible();
   await expect(words).toHaveValue("checkpoint lost");
   await expect(page.getByLabel("Node", { exact: true })).toHaveValue("gpu-7");
   await page.getByRole("button", { name: "Clear", exact: true }).click();

@@ -37,10 +37,10 @@ test("a restored checkpoint that a program passed over is told on the pages of r
   await page.goto(`${stage.hub.url}/alerts`);
   await expect(page.getByText(/gpu-2 saw that the program of llama was given step 200/)).toBeVisible();
   await page.goto(`${stage.hub.url}/nodes/gpu-2`);
-  await expect(page.getByText("its program did not go on from step 200")).toBeVisible();
+  await expect(page.getByText("its program did not continue from step 200")).toBeVisible();
   await expectSound(page, "a node whose program passed a checkpoint over");
   await showAs(page, "narrow");
-  await expect(page.getByText("its program did not go on from step 200")).toBeVisible();
+  await expect(page.getByText("its program did not continue from step 200")).toBeVisible();
   await expectSound(page, "a node whose program passed a checkpoint over, narrow");
   await showAs(page, "wide");
 

@@ -1,4 +1,3 @@
-import { fileUrl } from "../file-url.ts";
 import { setImmediate } from "node:timers/promises";
 import { PrismaLibSql } from "@prisma/adapter-libsql";
 import type { SqlClient } from "../connection.ts";

@@ -1,5 +1,5 @@
 import type { AlertKind, ChannelDraft, RuleDraft } from "./alerts.ts";
-import type { Severity } from "./alert-words.ts";
+import type { Severity } from "./severities.ts";
 import type { ChannelKind } from "./channel-kinds.ts";
 import type { FaultData } from "../faults/fault.ts";
 

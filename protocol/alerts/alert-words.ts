@@ -8,7 +8,7 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   "at-risk": {
     label: "Work at risk for too long",
     many: "runs have work at risk for too long",
-    todo: "See what holds their uploads up: a slow or held link, a full disk, or a store that refuses.",
+    todo: "See what delays their uploads: a slow or held link, a full disk, or a store that refuses.",
   },
   stalled: {
     label: "Uploads stalled",
@@ -23,7 +23,7 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   "restore-failed": {
     label: "Restore failed",
     many: "restores failed",
-    todo: "Read why on the transfer, mend it, and try it again there.",
+    todo: "Read the reason on the transfer, fix it, and retry it there.",
   },
   rejected: {
     label: "Too many nodes rejected",
@@ -33,7 +33,7 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   "disk-full": {
     label: "Disk nearly full",
     many: "nodes are nearly out of disk",
-    todo: "Free space there, or allow captures less (--disk-budget): a full disk takes no new checkpoint.",
+    todo: "Free space there, or lower the limit of captures (--disk-budget): a full disk takes no new checkpoint.",
   },
   "no-checkpoint": {
     label: "No checkpoint for too long",
@@ -43,12 +43,12 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   "bucket-away": {
     label: "Bucket out of reach",
     many: "buckets are out of reach",
-    todo: "See whether the store is up and its key still good. What could not go there is copied when it is back.",
+    todo: "See whether the store is up and its key still valid. Checkpoints that could not go there are copied when it is back.",
   },
   "work-lost": {
     label: "Work lost",
     many: "interruptions cost training",
-    todo: "Save more often, or see why what was saved had not become safe in time.",
+    todo: "Save more often, or find out why saved checkpoints had not become safe in time.",
   },
   "sign-ins-failed": {
     label: "Many failed sign-ins",
@@ -58,17 +58,17 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   "hub-disk": {
     label: "Disk of the hub",
     many: "problems with the disk of the hub",
-    todo: "Free space in the hub's data folder, and end what reads hub.db for long. Without space the hub records nothing new.",
+    todo: "Free space in the hub's data folder, and end programs that read hub.db for long. Without space the hub records nothing new.",
   },
   doubtful: {
     label: "Doubtful checkpoint",
     many: "checkpoints may not be whole",
-    todo: "See on its page what is missing. Nothing goes on from it by itself; to go on from it all the same, use --from STEP or restore it.",
+    todo: "See on its page what is missing. No program continues from it automatically; to continue from it anyway, use --from STEP or restore it.",
   },
   "claim-refused": {
     label: "Run claimed by another node",
     many: "runs were claimed by nodes that may not write them",
-    todo: "If the node is to go on with the run, hand it over on the run's page. If not, revoke the node and its join token.",
+    todo: "If the node should continue the run, hand it over on the run's page. If not, revoke the node and its join token.",
   },
   "nothing-safe": {
     label: "Nothing of a run is safe",
@@ -77,13 +77,13 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
   },
   "began-elsewhere": {
     label: "Restore passed over",
-    many: "programs did not go on from what they were given",
+    many: "programs did not continue from what they were given",
     todo: "Have the program load the path in TIDEMARK_RESUME_PATH, and start it again. Nothing of the restored line is removed until the run passes its step or you dismiss this on the run's page.",
   },
   "job-failed": {
     label: "Job failed",
     many: "jobs failed",
-    todo: "Read why its attempts ended: `tidemark jobs show`. Mend it and retry the job, or cancel it.",
+    todo: "Read why its attempts ended: `tidemark jobs show`. Fix the cause and retry the job, or cancel it.",
   },
   "queue-stuck": {
     label: "Queue does not move",
@@ -91,13 +91,6 @@ export const ALERT_WORDS: Readonly<Record<AlertKind, { label: string; many: stri
     todo: "See whether a node takes jobs of the queue (`tidemark work --queue`), and whether its jobs need more than the nodes have.",
   },
 };
-
-/** Most severe first; lists and outgoing messages follow this order. */
-export const SEVERITIES = ["critical", "warning", "info"] as const;
-export type Severity = (typeof SEVERITIES)[number];
-
-/** Returns the rank of a severity; 0 is the most severe. */
-export const rankOf = (severity: Severity): number => SEVERITIES.indexOf(severity);
 
 /** How long the first alert of a rule waits for others before its message is sent. */
 export const GROUP_WAIT_MS = 15_000;

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { SEVERITIES } from "./alert-words.ts";
+import { SEVERITIES } from "./severities.ts";
 import { rowVersion } from "../base/bounded.ts";
 import { CHANNEL_FIELDS, CHANNEL_KIND_NAMES, secretProblems, type ChannelFieldName } from "./channel-kinds.ts";
 import { id } from "../base/names.ts";
@@ -80,7 +80,7 @@ export const alertCondition = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("claim-refused"), withinMs: duration(MINUTE_MS).default(HOUR_MS) }),
   /** A program ended, and nothing that it wrote is safe. Subject: a node and a run. */
   z.object({ kind: z.literal("nothing-safe"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),
-  /** A program did not go on from what it was given, and has not passed its step since. Subject: a run and an epoch. */
+  /** A program did not continue from what it was given, and has not passed its step since. Subject: a run and an epoch. */
   z.object({ kind: z.literal("began-elsewhere") }),
   /** A job failed for the last time. Subject: the job. */
   z.object({ kind: z.literal("job-failed"), withinMs: duration(MINUTE_MS).default(24 * HOUR_MS) }),

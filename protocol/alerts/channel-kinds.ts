@@ -89,7 +89,7 @@ const address = (placeholder: string): FieldRow => ({
   problem: urlProblem,
 });
 
-/** Field for the address of a service that has one address for all customers, or one for each region. */
+/** Returns the field for the address of a service that has one address for all customers, or one for each region. */
 const endpoint = (usual: string, other: string): FieldRow => ({
   name: "url",
   label: "Address",

@@ -39,7 +39,7 @@ export interface BucketObject {
   etag: string;
   /** Epoch ms by the store's clock. */
   modifiedAt: number;
-  /** The store's own name for it; null when the store does not tell. */
+  /** Storage class as the store names it; null when the store does not tell. */
   storageClass: string | null;
 }
 

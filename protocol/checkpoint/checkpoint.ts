@@ -250,6 +250,6 @@ export const KINDS_BY_TRUST = [
   { isDamaged: true, isDoubtful: true },
 ] as const;
 
-/** Newest = highest writer epoch, then highest step. Sorts newest first. */
+/** Compares by writer epoch, then by step: sorts newest first. */
 export const byNewest = (a: { writerEpoch: number; step: number }, b: { writerEpoch: number; step: number }): number =>
   b.writerEpoch - a.writerEpoch || b.step - a.step;

@@ -69,7 +69,7 @@ export const FAULTS = {
   KEYS_REFUSED: row("never", 403, {
     exit: 4,
     says: "The service that gives out keys refused.",
-    next: "Mend that there and start the command again; it goes on where it was.",
+    next: "Fix that there and start the command again; it continues where it stopped.",
   }),
   KEYS_UNAVAILABLE: row("backoff", 503, {
     exit: 5,

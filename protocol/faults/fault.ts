@@ -81,7 +81,7 @@ export function faultFrom({ code, ...told }: FaultData, op?: string): Fault {
   return new Fault(code, Object.fromEntries(known));
 }
 
-/** Whether bytes cannot be read until the store has brought them back from an archive. */
+/** Returns whether the bytes are archived and unreadable until the store has restored them. */
 export const isArchivedCode = (code: FaultCode): boolean =>
   code === "OBJECT_ARCHIVED" || code === "OBJECT_BEING_RESTORED";
 

@@ -18,7 +18,10 @@ export const MOST_GROUPS = 100;
 export const MOST_INSTANCES = 1_000;
 export const MOST_REPLICAS = 500;
 
-/** Part of a path at the provider. Its names are lower case, but only what would leave the path is refused. */
+/**
+ * Returns the schema of a part of a path at the provider. The provider's names are lower case, but only characters that
+ * would leave the path are refused.
+ */
 const pathName = (what: string) =>
   z
     .string()

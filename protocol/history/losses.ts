@@ -47,7 +47,7 @@ export interface LossSum {
 }
 
 export interface LossWeek extends LossSum {
-  /** Start of its Monday, epoch ms. */
+  /** Start of the week, which is its Monday; epoch ms. */
   from: number;
 }
 

@@ -16,7 +16,7 @@ export function branchWords({ from, after, step: first }: LineBranch): string {
 }
 
 /**
- * Says that a program did not go on from what it was given. `from`: step of the checkpoint that it went on from; null: none. `path`:
+ * Says that a program did not continue from what it was given. `from`: step of the checkpoint that it went on from; null: none. `path`:
  * where the checkpoint lies that it was given; `wrote`: the first one that it wrote itself. Null: not known.
  */
 export function beganElsewhereWords(about: {

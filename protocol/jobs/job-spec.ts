@@ -11,7 +11,7 @@ export const queueName = z
   .string()
   .regex(NAME, "a queue's name has 1 to 64 letters, digits, '.', '_' or '-' and starts with a letter or digit");
 
-/** Text that becomes an argument or a variable of a process, which NUL would cut short. */
+/** Returns the schema of a text that becomes an argument or a variable of a process; NUL would end it early. */
 const processText = (mostLength: number) =>
   addressText(mostLength).refine((text) => !text.includes("\0"), "it contains a NUL character");
 

@@ -7,7 +7,7 @@ import { formatDuration } from "../base/units.ts";
  * is still here has passed these rules, so it goes at no further cost. The hub decides by this; the page uses it to replay
  * other thresholds. Pure.
  */
-export interface GovernorLimits {
+export interface ReallocationLimits {
   /** Largest number of reallocations of the whole fleet within an hour. */
   perHour: number;
   /** Shortest time between two reallocations of one machine: a machine that returns at once was not exchanged. */
@@ -27,7 +27,7 @@ export const BUDGET_MS = HOUR_MS;
 export const QUORUM_MS = 10 * MINUTE_MS;
 
 /** Limits when the environment sets none. */
-export const DEFAULT_LIMITS: GovernorLimits = {
+export const DEFAULT_LIMITS: ReallocationLimits = {
   perHour: 10,
   cooldownMs: 5 * MINUTE_MS,
   quorumShare: 0.5,
@@ -61,11 +61,11 @@ export interface Judgement {
 
 const spentOf = ({ grants, now }: Asked): number => grants.filter(({ at }) => now - at < BUDGET_MS).length;
 
-const isHereAgain = ({ now, givenBackAt }: Asked, { excludeMs }: GovernorLimits): boolean =>
+const isHereAgain = ({ now, givenBackAt }: Asked, { excludeMs }: ReallocationLimits): boolean =>
   givenBackAt !== null && now - givenBackAt < excludeMs;
 
 /** Returns the first rule that refuses; null when the machine may go. */
-export function refusalOf(asked: Asked, limits: GovernorLimits): Refusal | null {
+export function refusalOf(asked: Asked, limits: ReallocationLimits): Refusal | null {
   const { now, machine, probed, grants } = asked;
   // It was allowed to go before: the platform has not exchanged it and is asked again.
   if (isHereAgain(asked, limits)) return null;
@@ -75,7 +75,7 @@ export function refusalOf(asked: Asked, limits: GovernorLimits): Refusal | null 
 }
 
 /** Returns the decision with its reason in words. */
-export function judge(asked: Asked, limits: GovernorLimits): Judgement {
+export function judge(asked: Asked, limits: ReallocationLimits): Judgement {
   const refusal = refusalOf(asked, limits);
   if (refusal !== null) return { allowed: false, reason: whyNot(refusal, asked, limits), isHereAgain: false };
   const { now, givenBackAt } = asked;
@@ -87,7 +87,7 @@ export function judge(asked: Asked, limits: GovernorLimits): Judgement {
   return { allowed: true, reason, isHereAgain: false };
 }
 
-function whyNot(refusal: Refusal, { probed }: Asked, limits: GovernorLimits): string {
+function whyNot(refusal: Refusal, { probed }: Asked, limits: ReallocationLimits): string {
   switch (refusal) {
     case "quorum":
       return `${probed.rejected} of the ${probed.machines} machines that probed within ${formatDuration(QUORUM_MS)} found it too slow: it is the endpoint, not the machine`;

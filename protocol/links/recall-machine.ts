@@ -1,5 +1,5 @@
 import { decide, outcomeOf, type Verdict } from "./decide-link.ts";
-import type { GovernorLimits } from "./judge-reallocation.ts";
+import type { ReallocationLimits } from "./judge-reallocation.ts";
 import type { LinkThresholds, MachineMemory, ProbeOutcome } from "./probe.ts";
 
 /**
@@ -22,7 +22,7 @@ export interface MachinePast {
 
 export function rememberedOf(
   { granted, last }: MachinePast,
-  about: { limits: Pick<GovernorLimits, "excludeMs" | "goodForMs">; now: number },
+  about: { limits: Pick<ReallocationLimits, "excludeMs" | "goodForMs">; now: number },
 ): MachineMemory | null {
   const { limits, now } = about;
   if (granted !== null && now - granted.at < limits.excludeMs) {

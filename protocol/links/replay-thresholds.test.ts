@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { DEFAULT_LIMITS, type GovernorLimits } from "./judge-reallocation.ts";
+import { DEFAULT_LIMITS, type ReallocationLimits } from "./judge-reallocation.ts";
 import { NO_THRESHOLDS, type LinkThresholds } from "./probe.ts";
 import { randomFrom } from "../base/random-from.ts";
 import { replayStarts, type EarlierGrant, type Fate, type Start } from "./replay-thresholds.ts";
@@ -17,7 +17,7 @@ const start = (changes: Partial<Omit<Start, "link">> & { up?: number } = {}): St
 const least = (up: number): LinkThresholds => ({ ...NO_THRESHOLDS, up });
 const replay = (
   starts: readonly Start[],
-  changes: { limits?: Partial<GovernorLimits>; earlier?: EarlierGrant[] } = {},
+  changes: { limits?: Partial<ReallocationLimits>; earlier?: EarlierGrant[] } = {},
 ) =>
   replayStarts(starts, {
     thresholds: least(4e6),
@@ -88,7 +88,7 @@ test("what it comes to counts each start once and averages what goes on", () => 
 });
 
 /** The rules counted again from the beginning at each start, without a word of the code that is tested. */
-function recount(starts: readonly Start[], thresholds: LinkThresholds, limits: GovernorLimits): Fate[] {
+function recount(starts: readonly Start[], thresholds: LinkThresholds, limits: ReallocationLimits): Fate[] {
   const fates: Fate[] = [];
   const verdictOf = ({ link }: Start): Fate => {
     const misses = [

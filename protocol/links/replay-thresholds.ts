@@ -1,5 +1,5 @@
 import { outcomeOf, type LinkNumbers } from "./decide-link.ts";
-import { BUDGET_MS, QUORUM_MS, refusalOf, type GovernorLimits, type Refusal } from "./judge-reallocation.ts";
+import { BUDGET_MS, QUORUM_MS, refusalOf, type ReallocationLimits, type Refusal } from "./judge-reallocation.ts";
 import type { LinkThresholds } from "./probe.ts";
 import { recallOutcome, rememberedOf, type MachinePast } from "./recall-machine.ts";
 
@@ -29,7 +29,7 @@ export interface EarlierGrant {
 
 export interface ReplaySetup {
   thresholds: LinkThresholds;
-  limits: GovernorLimits;
+  limits: ReallocationLimits;
   earlier: readonly EarlierGrant[];
 }
 

@@ -2,7 +2,7 @@ import * as z from "zod";
 import { rowVersion } from "../base/bounded.ts";
 import { id } from "../base/names.ts";
 import { linkThresholds } from "./probe.ts";
-import type { GovernorLimits } from "./judge-reallocation.ts";
+import type { ReallocationLimits } from "./judge-reallocation.ts";
 import type { EarlierGrant, Start } from "./replay-thresholds.ts";
 
 /** Thresholds that apply to every link of the fleet, and the past measurements by which people choose them. */
@@ -63,7 +63,7 @@ export interface StartsAnswer {
   isCut: boolean;
   /** Machines that were given back before the first row and still excluded then. `at`: ms relative to `from` (negative). */
   earlier: { at: number; machine: number }[];
-  limits: GovernorLimits;
+  limits: ReallocationLimits;
   /** The present thresholds. */
   now: FleetThresholds;
 }

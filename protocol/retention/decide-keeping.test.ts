@@ -258,5 +258,5 @@ test("a line that its program passed over protects itself and what it came from,
     known.checkpoints.filter(({ id }) => because.get(id)?.some(({ kind }) => kind === "passed-over")),
   ).toHaveLength(3);
   expect(because.get("checkpoint-1-100")).toEqual([passedOver]);
-  expect(reasonWords({ kind: "passed-over", step: 200 })).toContain("did not go on from (step 200)");
+  expect(reasonWords({ kind: "passed-over", step: 200 })).toContain("did not continue from (step 200)");
 });

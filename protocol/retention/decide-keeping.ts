@@ -40,7 +40,7 @@ export interface KeepHistory {
   parents: readonly { epoch: number; step: number }[];
   /** Epochs in which training started fresh. Absent: none. */
   fresh?: readonly number[];
-  /** Restored checkpoints that programs did not go on from, while that matters. Absent: none. */
+  /** Restored checkpoints that programs did not continue from, while that matters. Absent: none. */
   passedOver?: readonly { epoch: number; step: number }[];
 }
 
@@ -56,7 +56,7 @@ export function reasonWords(reason: KeepReason): string {
     case "line":
       return "the newest one before training began anew";
     case "passed-over":
-      return `of a line that its program did not go on from (${stepWords(reason.step)}); dismiss that on the run's page first`;
+      return `of a line that its program did not continue from (${stepWords(reason.step)}); dismiss that on the run's page first`;
     case "whole":
       return "the newest one that is not damaged";
     case "only":

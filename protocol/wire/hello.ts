@@ -106,7 +106,7 @@ export type NodeSettings = z.infer<typeof nodeSettings>;
  * refusals with the code NO_CHECKPOINT or LINK_REFUSED. `place`: manifests with a place, and files beside a checkpoint.
  * `line`: a claim with `isLine`. `kept`: `listKept`. `doubt`: manifests that say why a checkpoint may be incomplete.
  * `pieces`: claims of several nodes, and pieces of one checkpoint. `branch`: claims that say where a line branches off, also of
- * several nodes, and events of programs that did not go on from what they were given.
+ * several nodes, and events of programs that did not continue from what they were given.
  */
 export const HUB_FEATURES = [
   "final-model",

@@ -40,7 +40,7 @@ export interface ProfileCheck {
   httpStatus: number | null;
   /** The earlier operation that failed, so that this one could not be tested. */
   skippedBecause: string | null;
-  /** One more fact about the result. */
+  /** Additional sentence about the result, such as why it could not be measured; null without one. */
   note: string | null;
   tookMs: number | null;
 }

@@ -222,7 +222,7 @@ export const nodeEvent = z.discriminatedUnion("type", [
     isEstimated: z.literal(true).optional(),
   }),
   /**
-   * A program did not go on from the checkpoint that it was given: its first step shows that it went on from `fromStep` (null:
+   * A program did not continue from the checkpoint that it was given: its first step shows that it went on from `fromStep` (null:
    * from the beginning). Sent to hubs with the feature `branch`.
    */
   z.object({

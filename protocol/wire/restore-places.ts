@@ -52,7 +52,10 @@ export interface InWatched {
   name: string;
 }
 
-/** Returns the watched folder that a target touches, or null. Its parents count: a restore would replace it with them. */
+/**
+ * Returns the watched folder that a restore to `target` would touch, or null. A target above a watched folder touches
+ * it too, because the restore replaces the whole target.
+ */
 export function watchedAt(target: string, watched: readonly WatchedFolder[]): InWatched | null {
   const path = target.replace(/\/+/g, "/").replace(/\/$/, "");
   const inside = watched

@@ -86,7 +86,7 @@ export interface NodeLine {
   doubtfulStep: number | null;
   /** The last final model may not be whole. */
   isFinalDoubtful: boolean;
-  /** Step that the program of the run was given and did not go on from, while that matters; null: none. */
+  /** Step that the program of the run was given and did not continue from, while that matters; null: none. */
   passedOverStep: number | null;
 }
 

@@ -9,11 +9,11 @@ import type { Context, Meta } from "../core/api/trpc.ts";
 import { API_PATH } from "../platform/api-path.ts";
 import { createContext } from "./create-context.ts";
 import { LARGE_INPUTS } from "../core/api/large-inputs.ts";
-import { createLargeWay } from "./large-way.ts";
+import { createLargeCallHandler } from "./large-call-handler.ts";
 import { refuseLongBody } from "./refuse-long-body.ts";
-import { createQueryWay } from "./query-way.ts";
-import { createShortStream } from "./node-fast-path-stream.ts";
-import { createShortWay } from "./node-fast-path.ts";
+import { createQueryHandler } from "./query-handler.ts";
+import { createNodeStreamHandler } from "./node-fast-path-stream.ts";
+import { createNodeCallHandler } from "./node-fast-path.ts";
 import { faultDataOf, OWN_FAILURES } from "#server/core/api/trpc-error.ts";
 
 /** Serves the API under /api/trpc. Reads a body only after its sender was identified, and only up to a limit. */
@@ -47,11 +47,15 @@ function createAskForSignIn(): (path: string) => boolean {
       .every((name) => guarded.has(name));
 }
 
-type Way = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
+type Handler = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
 /** Tries handlers in order; returns whether one of them took the request. */
-async function takeFirst(ways: readonly Way[], request: IncomingMessage, response: ServerResponse): Promise<boolean> {
-  for (const way of ways) if (await way(request, response)) return true;
+async function takeFirst(
+  handlers: readonly Handler[],
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<boolean> {
+  for (const handler of handlers) if (await handler(request, response)) return true;
   return false;
 }
 
@@ -75,11 +79,11 @@ export function createApi(hub: Hub): RequestListener {
   const usual = handlerFor(MOST_BODY_BYTES);
   const small = handlerFor(MOST_OPEN_BODY_BYTES);
   const asksForSignIn = createAskForSignIn();
-  const largeWay = createLargeWay({ hub, reader: hub.inputs, onError });
+  const largeCalls = createLargeCallHandler({ hub, reader: hub.inputs, onError });
   const not = new Set(["node.enrol"]);
-  const shortWay = createShortWay({ hub, mostBytes: MOST_BODY_BYTES, not, onError });
-  const shortStream = createShortStream({ hub, onError });
-  const queryWay = createQueryWay({ hub, mostCalls: MOST_CALLS, onError });
+  const nodeCalls = createNodeCallHandler({ hub, mostBytes: MOST_BODY_BYTES, not, onError });
+  const nodeStreams = createNodeStreamHandler({ hub, onError });
+  const queries = createQueryHandler({ hub, mostCalls: MOST_CALLS, onError });
   return (request, response) => {
     const path = (request.url ?? "").split("?", 1)[0] ?? "";
     if (request.method !== "GET" && request.method !== "POST") {
@@ -92,8 +96,8 @@ export function createApi(hub: Hub): RequestListener {
     const mostBytes = isGuarded ? MOST_BODY_BYTES : MOST_OPEN_BODY_BYTES;
     if (!LARGE_INPUTS.has(name) && refuseLongBody(request, response, { path: name, mostBytes })) return;
     const general = isGuarded ? usual : small;
-    const ways = request.method === "GET" ? [shortStream, queryWay] : [largeWay, shortWay];
-    takeFirst(ways, request, response).then(
+    const handlers = request.method === "GET" ? [nodeStreams, queries] : [largeCalls, nodeCalls];
+    takeFirst(handlers, request, response).then(
       (isTaken) => {
         if (!isTaken) general(request, response);
       },

@@ -92,7 +92,7 @@ async function callerOf(hub: Hub, request: IncomingMessage): Promise<{ caller: C
   return { caller: { kind: "person", person: session.person, sessionHash: session.hash }, refusal: null };
 }
 
-/** A database that does not answer refuses the call: nobody knows who makes it. */
+/** Returns the caller, or refuses the call when the database does not answer and the caller is unknown. */
 async function callerOrRefusal(hub: Hub, request: IncomingMessage): ReturnType<typeof callerOf> {
   try {
     return await callerOf(hub, request);

@@ -44,7 +44,7 @@ function createPinger(closing: AbortSignal): Set<ServerResponse> {
 }
 
 /** Returns a handler for streams of nodes. It tells whether it took the request; a request that it did not take is untouched. */
-export function createShortStream(way: {
+export function createNodeStreamHandler(way: {
   hub: Hub;
   onError: Refused;
 }): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {

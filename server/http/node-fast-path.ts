@@ -22,7 +22,7 @@ interface Definition {
 /** Called for each error that is sent. */
 export type Refused = (about: { error: TRPCError; path: string; ctx: Context | undefined }) => void;
 
-interface ShortWay {
+interface NodeCalls {
   hub: Hub;
   mostBytes: number;
   /** Calls that are left to the general adapter. */
@@ -103,8 +103,8 @@ export async function answerMutation(response: ServerResponse, mutation: Mutatio
  * Returns a handler for plain calls of nodes. It tells whether it took the request; a request that it did not take is
  * untouched.
  */
-export function createShortWay(
-  way: ShortWay,
+export function createNodeCallHandler(
+  way: NodeCalls,
 ): (request: IncomingMessage, response: ServerResponse) => Promise<boolean> {
   const { hub, mostBytes, not, onError } = way;
   // The type of the router nests its procedures, but at run time they are in one flat record.

@@ -125,7 +125,7 @@ export async function* watch(
           if (at > 0) await live.sessionsChanged.wait({ timeoutMs: eachMs, abort });
           if (abort.aborted) break;
           if (live.sessionEnds !== endsBefore) {
-            // It may be the session of this stream: the remaining changes wait for the check.
+            // The ended session may be that of this stream, so the remaining changes wait for the check below.
             seen = from;
             break;
           }
@@ -136,7 +136,7 @@ export async function* watch(
       // Between two rounds only the end of a session wakes the stream, then the next change or the keep-alive interval. A
       // session that ended while the stream was busy sent its signal unheard, so the check follows without a wait.
       if (live.sessionEnds !== sessionEnds) {
-        // The check is below.
+        // No wait: the session is checked at the end of this round.
       } else if (isFresh) await live.sessionsChanged.wait({ timeoutMs: restMs, abort });
       else {
         await live.changed.wait({ timeoutMs: BEAT_MS, abort });

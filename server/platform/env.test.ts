@@ -94,7 +94,7 @@ describe("the environment", () => {
   });
 
   it("reads how often machines may be given back", () => {
-    expect(readSettings({}).governor).toEqual({
+    expect(readSettings({}).reallocation).toEqual({
       perHour: 10,
       cooldownMs: 300_000,
       quorumShare: 0.5,
@@ -108,7 +108,7 @@ describe("the environment", () => {
       TIDEMARK_REALLOCATE_EXCLUDE: "2d",
       TIDEMARK_PROBE_GOOD_FOR: "0",
     };
-    expect(readSettings(set).governor).toMatchObject({
+    expect(readSettings(set).reallocation).toMatchObject({
       perHour: 0,
       quorumShare: 0.6,
       excludeMs: 172_800_000,

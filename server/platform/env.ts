@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { HubSettingView } from "#protocol/fleet/hub-settings.ts";
 import { email, password } from "#protocol/wire/requests.ts";
-import type { GovernorLimits } from "#protocol/links/judge-reallocation.ts";
-import { readGovernorLimits } from "./settings/read-reallocation-limits.ts";
+import type { ReallocationLimits } from "#protocol/links/judge-reallocation.ts";
+import { readReallocationLimits } from "./settings/read-reallocation-limits.ts";
 import { HUB_SETTINGS } from "./settings/hub-settings.ts";
 import { describeSettings } from "./settings/describe-settings.ts";
 import { readSaladApi, readSaladSettings, type SaladSettings } from "./settings/read-salad-settings.ts";
@@ -38,7 +38,7 @@ export interface HubSettings {
   /** The account to create at the first start, while there is none. */
   firstAdmin: { email: string; password: string } | null;
   /** Limits on giving machines back to their platform. */
-  governor: GovernorLimits;
+  reallocation: ReallocationLimits;
   /** Workloads that may enroll without a join token; null: none. */
   salad: SaladSettings | null;
   /** The API of SaladCloud. */
@@ -155,7 +155,7 @@ export function readSettings(variables: Variables): HubSettings {
     reach: readReach(variables, { isLoopback: LOOPBACK.test(host) }),
     withPages: !flagOf(variables, "TIDEMARK_NO_UI"),
     firstAdmin: firstAdminOf(variables),
-    governor: readGovernorLimits(variables),
+    reallocation: readReallocationLimits(variables),
     salad: readSaladSettings((name) => readSecret(variables, name)),
     saladApi: readSaladApi((name) => readSecret(variables, name)),
     rotateAfterMs: daysOf(variables, "TIDEMARK_ROTATE_CREDENTIALS", "30d"),

@@ -76,14 +76,14 @@ async function firstKeys({ source, derive }: KeyWays): Promise<Keys> {
 /** Returns the place of a text that may be opened; a bucket key never is one. @throws Fault BAD_INPUT */
 function textPlaceOf(place: string): string {
   if (isTextPlace(place)) return place;
-  throw new Fault("BAD_INPUT", { op: "keeper" });
+  throw new Fault("BAD_INPUT", { op: "signer" });
 }
 
 /** Returns the id of the wrapping key at a place. @throws Fault BAD_INPUT for a place of anything else */
 function sealKeyIdOf(place: string): string {
   const [, keyId] = place.split("|");
   if (isSealKeyPlace(place) && keyId !== undefined) return keyId;
-  throw new Fault("BAD_INPUT", { op: "keeper" });
+  throw new Fault("BAD_INPUT", { op: "signer" });
 }
 
 export interface SignerOptions {
@@ -98,7 +98,7 @@ export function createSigner(source: MasterKeySource, options: SignerOptions = {
   const { now = Date.now, derive = deriveMasterKey } = options;
   let opened: Keys | null = null;
   const keys = (): Keys => {
-    if (opened === null) throw new Fault("INTERNAL", { op: "keeper", detail: "the master key was not checked yet" });
+    if (opened === null) throw new Fault("INTERNAL", { op: "signer", detail: "the master key was not checked yet" });
     return opened;
   };
   const sealAt = (place: string, text: string) => {
@@ -166,12 +166,12 @@ export function createSigner(source: MasterKeySource, options: SignerOptions = {
     },
     importSealKey: async ({ place, text }) => {
       const { keyId, privateKey } = readExport(text);
-      if (keyId !== sealKeyIdOf(place)) throw new Fault("BAD_INPUT", { op: "keeper" });
+      if (keyId !== sealKeyIdOf(place)) throw new Fault("BAD_INPUT", { op: "signer" });
       return sealKeyAt(place, privateKey);
     },
     exportSealKey: async (input) => ({ text: writeExport(sealKeyIdOf(input.place), privateKeyAt(input)) }),
     unwrap: async ({ wrapped, at, ...input }) => {
-      if (at.keyId !== sealKeyIdOf(input.place)) throw new Fault("BAD_INPUT", { op: "keeper" });
+      if (at.keyId !== sealKeyIdOf(input.place)) throw new Fault("BAD_INPUT", { op: "signer" });
       return { key: unwrapCheckpointKey(privateKeyAt(input), wrapped, at).toString("base64url") };
     },
   };

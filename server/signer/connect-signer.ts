@@ -29,7 +29,7 @@ export function connectSigner(pipe: Duplex): Signer {
   const waiting = new Map<number, Waiting>();
   let lastId = 0;
   let ended = false;
-  const gone = () => new Fault("INTERNAL", { op: "keeper", detail: "the process that holds the keys has ended" });
+  const gone = () => new Fault("INTERNAL", { op: "signer", detail: "the process that holds the keys has ended" });
 
   const read = async (): Promise<void> => {
     for await (const line of linesOf(pipe)) {

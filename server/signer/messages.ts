@@ -31,7 +31,7 @@ const textPlace = z
   .regex(/^(?:AlertChannelSecret|ProfileBenchKey|JobSecret|GroupAccountSecret)\|[A-Za-z0-9-]{1,64}\|sealed$/);
 const sealTextInput = z.object({ place: textPlace, text: z.string().max(8192) });
 const openTextInput = z.object({ place: textPlace, sealed });
-/** Checked in the signer too, for every caller. */
+/** Returns whether a text may be stored in this place. The signer checks it too, for every caller. */
 export const isTextPlace = (at: string): boolean => textPlace.safeParse(at).success;
 /** Places of the private halves of wrapping keys, and of nothing else: no other message reads them. */
 const sealKeyPlace = z.string().regex(/^SealKeySecret\|[A-Za-z0-9-]{1,64}\|sealed$/);

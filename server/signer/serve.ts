@@ -38,7 +38,7 @@ async function reply(signer: Signer, line: string): Promise<object | null> {
   let id = 0;
   try {
     const parsed = signerCall.safeParse(JSON.parse(line));
-    if (!parsed.success) throw new Fault("BAD_INPUT", { op: "keeper" });
+    if (!parsed.success) throw new Fault("BAD_INPUT", { op: "signer" });
     id = parsed.data.id;
     return { id, ok: await ask(signer, parsed.data) };
   } catch (error) {

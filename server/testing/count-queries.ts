@@ -1,6 +1,6 @@
 import type { Hub } from "../core/api/hub.ts";
 
-/** For tests: returns the hub for one caller, with a log of its database queries. Queries of periodic jobs are not in it. */
+/** Returns the hub for one caller, with a log of its database queries but not those of periodic jobs. For tests. */
 export function countQueries(hub: Hub): { hub: Hub; asked: () => string[] } {
   const asked: string[] = [];
   const db = hub.db.$extends({

@@ -15,5 +15,5 @@ export function historyForEach(count: number, flags: readonly string[] = []): vo
   });
 }
 
-/** The checkpoint at step 100 has the index 0. */
+/** Returns the id of a checkpoint; index 0 is the one at step 100. */
 export const idOf = (index: number): string => made[index]?.checkpointId ?? "";

@@ -1,4 +1,4 @@
 import { expect } from "vitest";
 
-/** For tests: matches what a call rejects with when it is refused with this code. */
+/** Matches the rejection of a call that is refused with this code. For tests. */
 export const fault = (code: string): unknown => expect.objectContaining({ cause: expect.objectContaining({ code }) });

@@ -1,7 +1,7 @@
 import { makeSafe, type Staged } from "./stage-checkpoint.ts";
 import type { TestHub, TestNode } from "./open-test-hub.ts";
 
-/** For tests: adds checkpoints of the first epoch, the one with the index 1 at step 100, 2 at step 200, and so on. */
+/** Adds checkpoints of the first epoch: index 1 at step 100, index 2 at step 200, and so on. For tests. */
 export async function addSteps(
   test: TestHub,
   node: TestNode,

@@ -18,7 +18,10 @@ function closedOnce(store: TestStore): TestStore {
   return { ...store, close: () => (closing ??= store.close()) };
 }
 
-/** For tests: a hub with two bucket profiles over two stores, and a node of the first whose run has both as replicas. */
+/**
+ * Opens a hub with two bucket profiles over two stores, and a node of the first whose run has both as replicas. For
+ * tests.
+ */
 export async function openTwoHomes() {
   const [near, far] = (await Promise.all([openTestStore(), openTestStore()])).map(closedOnce);
   if (near === undefined || far === undefined) throw new Error("two stores were opened");

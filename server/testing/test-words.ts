@@ -3,7 +3,7 @@ import { keysOf } from "./test-bucket.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { callAs, type TestHub } from "./open-test-hub.ts";
 
-/** For tests: returns the texts of the retention records in the bucket of a profile, in the order of their keys. */
+/** Returns the texts of the retention records in the bucket of a profile, in the order of their keys. For tests. */
 export async function readRecordsOf(hub: Hub, profileId: string): Promise<string[]> {
   const { client } = await hub.stores.open(profileId);
   const keys = await keysOf(hub, profileId, "team/keeping/");

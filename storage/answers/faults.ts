@@ -130,7 +130,10 @@ function signatureIsOver(element: XmlElement | null, { answer, expiresAt }: Answ
   return expiresAt !== undefined && !Number.isNaN(storeTime) && storeTime >= expiresAt;
 }
 
-/** Whether AWS names the KMS key of an object as the reason: it is disabled, is being deleted, or does not exist any more. */
+/**
+ * Returns whether AWS names the KMS key of an object as the reason: it is disabled, is being deleted, or does not exist
+ * any more.
+ */
 const isKeyRefused = (s3Code: string): boolean => s3Code.startsWith("KMS.");
 
 /** The whole message of most refusals, which adds nothing to the code. */

@@ -135,7 +135,8 @@ export function readImport(text: string): ReadImport {
   const dvc = remotes.filter((one) => typeof one !== "string");
   const rest = of("aws");
   const boto = isBoto(rest) ? [readBoto(rest)] : [];
-  // Beside a remote of DVC `[core]` names the one that is used, and a .boto file has sections of its own.
+  // With DVC remotes `[core]` names the default remote, and a .boto file has sections of its own: neither is a profile
+  // of AWS.
   const aws = boto.length > 0 ? [] : readAws(rest.filter(({ name }) => remotes.length === 0 || name !== "core"));
   const s3cmd = of("s3cmd").map(readS3cmd);
   const otherRemotes = remotes.flatMap((one) => (typeof one === "string" ? [`${one}: no store that speaks S3`] : []));

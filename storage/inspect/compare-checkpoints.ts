@@ -71,7 +71,7 @@ export function sideOf(
 ): ComparedSide {
   const warnings = files
     .filter(({ found, fault }) => fault !== null || (found?.fault ?? null) !== null)
-    .map(({ file }) => `${file.path} could not be looked at whole`);
+    .map(({ file }) => `${file.path} could only be read in part`);
   if (omitted > 0) warnings.push(`${omitted} files were not looked at`);
   const compared = files.flatMap(({ file, found }) =>
     found === null ? [] : [{ path: file.path, tensors: found.tensors, parts: file.extents }],

@@ -180,7 +180,7 @@ function assertReadable(entry: ZipEntry): void {
     throw malformed(`an entry is packed by method ${entry.method}, which is not read`);
 }
 
-/** Reads the local header of an entry, with its first `wanted` bytes where they follow soon. */
+/** Reads the local header of an entry, and with the same request up to `wanted` of the bytes after it. */
 async function readLocal(
   source: BoundedSource,
   entry: ZipEntry,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { promisify } from "node:util";
 
-/** For tests: returns the files that the system's tar extracts from an archive, sorted by path. */
+/** Returns the files that the system's tar extracts from an archive, sorted by path. For tests. */
 export async function listTar(archive: Uint8Array): Promise<{ path: string; sizeBytes: number }[]> {
   const folder = await mkdtemp(join(tmpdir(), "tidemark-tar-"));
   try {

@@ -30,7 +30,7 @@ function endpointOf(line: string): string {
   throw new Error(`the store began with ${line}`);
 }
 
-/** For tests: starts the embedded store as a process, with its data in `folder` and these command-line flags. */
+/** Starts the embedded store as a process, with its data in `folder` and these command-line flags. For tests. */
 export async function spawnStore(folder: string, flags: readonly string[]): Promise<SpawnedStore> {
   const program = join(import.meta.dirname, "../../store/main.ts");
   const keys = ["--access-key", TEST_CREDENTIAL.accessKeyId, "--secret-key", TEST_CREDENTIAL.secretAccessKey];

@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import type { Severity } from "#protocol/alerts/alert-words.ts";
+import type { Severity } from "#protocol/alerts/severities.ts";
 import type { ChannelKind, ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 
@@ -20,7 +20,7 @@ interface Writing {
   id: string;
   message: AlertMessage;
   secret: ChannelSecret;
-  /** Deduplication key, one for each rule and channel: incidents are opened and closed by it. */
+  /** Deduplication key, one for each rule and channel, by which incidents are opened and closed. */
   incident: string;
   /** Epoch ms, for the signature. */
   now: number;
@@ -109,7 +109,10 @@ function forDiscord(writing: Writing): OutgoingRequest {
 
 const NTFY_PRIORITY: Readonly<Record<Severity, number>> = { info: 2, warning: 4, critical: 5 };
 
-/** As JSON at the root of the server, so that no text becomes a header; without `markdown` it is shown as it is. */
+/**
+ * Writes JSON to the root of the server, so that no text becomes a header; without `markdown` the text is not
+ * interpreted.
+ */
 function forNtfy(writing: Writing): OutgoingRequest {
   const { message, secret } = writing;
   const url = new URL(secret.url);
@@ -128,14 +131,14 @@ function forNtfy(writing: Writing): OutgoingRequest {
   return request;
 }
 
-/** A key in the form of Standard Webhooks holds bytes; any other is its own bytes. */
+/** Returns the bytes of a key: decoded when it has the form of Standard Webhooks, else as text. */
 const webhookKey = (key: string): Buffer =>
   /^whsec_[A-Za-z0-9+/]+={0,2}$/.test(key) ? Buffer.from(key.slice("whsec_".length), "base64") : Buffer.from(key);
 
 /**
- * Signed in two ways. `tidemark-signature: v1=HEX`: HMAC-SHA256 of `TIMESTAMP.BODY`, where the timestamp is that of the header
- * beside it. Standard Webhooks: `webhook-signature: v1,BASE64`: HMAC-SHA256 of `ID.TIMESTAMP.BODY`. Without a key it is not
- * signed.
+ * Writes a webhook request with two signatures, or none without a key. `tidemark-signature: v1=HEX`: HMAC-SHA256 of
+ * `TIMESTAMP.BODY`, with the timestamp of the header beside it. Standard Webhooks, `webhook-signature: v1,BASE64`:
+ * HMAC-SHA256 of `ID.TIMESTAMP.BODY`.
  */
 function forWebhook(writing: Writing): OutgoingRequest {
   const { id, message, secret, now } = writing;
@@ -152,10 +155,12 @@ function forWebhook(writing: Writing): OutgoingRequest {
   return request;
 }
 
-/** An incident ends with the last alert of its rule; until then the end of some is one more event of it. */
+/**
+ * Returns whether an incident ends: with the last alert of its rule. Earlier ends are further events of the incident.
+ */
 const isOver = ({ kind, remaining = 0 }: AlertMessage): boolean => kind === "resolved" && remaining === 0;
 
-/** A test opens an incident and closes it again. */
+/** Returns the steps of a message; a test opens an incident and closes it again. */
 const stepsOf = <T>({ message }: Writing, { open, close }: { open: () => T; close: () => T }): T[] =>
   message.kind === "test" ? [open(), close()] : [isOver(message) ? close() : open()];
 

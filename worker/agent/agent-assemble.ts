@@ -18,7 +18,7 @@ import type { Where } from "../engines/driver.ts";
 import type { Imds } from "../host/imds.ts";
 import type { Stand } from "./command-handlers/stand.ts";
 import type { ProbeWishes } from "../probe/options.ts";
-import type { LocalDoor, ProgramPlace } from "../local-api/serve-local.ts";
+import type { LocalListener, ProgramPlace } from "../local-api/serve-local.ts";
 import { openThrottle, type Throttle } from "../limits/throttle.ts";
 import type { Beginning } from "../lost-work/beginning.ts";
 import { openStepRecords, type StepRecords } from "../lost-work/step-records.ts";
@@ -78,7 +78,7 @@ export interface Agent {
   /** Files in which programs write their last step themselves. */
   stepRecords: StepRecords;
   /** Local API through which programs on this machine reach this worker; null until it listens. */
-  local: { door: LocalDoor | null };
+  local: { listener: LocalListener | null };
   /** Epoch in which this node last wrote each run before this start; null when this node never did. */
   epochsBefore: ReadonlyMap<string, number | null>;
   /** Runs that `tidemark run` has prepared since this worker started: the checkpoint to resume from is in place. */
@@ -257,7 +257,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     turns: new Map(),
     training: openTraining(join(state, "training.json"), { records: stepRecords, wallNow }),
     stepRecords,
-    local: { door: null },
+    local: { listener: null },
     logTail: null,
     bars: null,
     stand,

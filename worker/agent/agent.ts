@@ -24,7 +24,7 @@ import { deliver, keepDelivering, keepReporting } from "../hub-link/report.ts";
 import { listen } from "../hub-link/stream.ts";
 import { whereOf } from "../engines/find-program.ts";
 import { finishTaken, takeCommand, type Taking } from "../hub-link/take-command.ts";
-import { obey } from "./command-handlers/command-handlers.ts";
+import { handleCommand } from "./command-handlers/command-handlers.ts";
 import { readProbeWishes } from "../probe/options.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import { readBacklog } from "../upload/backlog.ts";
@@ -162,14 +162,14 @@ async function live(
   const program = command.programPlace?.(beginning.state) ?? null;
   const agent = await assemble({ ...beginning, program, stopWithin }, signal);
   const { hub, outbox } = agent;
-  agent.local.door = await serveLocal({
+  agent.local.listener = await serveLocal({
     state: agent.state,
     program,
     port: options.localPort,
     answer: (request) => answerLocal(agent, request),
     signal,
   });
-  reporter.answering(agent.local.door, agent.state);
+  reporter.answering(agent.local.listener, agent.state);
   reporter.follow({ ...agent, signal });
   for (const watch of options.watches) reporter.watching(watch);
   const link = { hub, clock: systemClock, signal };
@@ -234,7 +234,7 @@ async function live(
   ]);
   telling.abort(new Fault("CANCELLED"));
   await beginning.leave();
-  await agent.local.door.close();
+  await agent.local.listener.close();
   agent.training.close();
   agent.throttle.close();
   await agent.storeSessions.close();
@@ -249,12 +249,12 @@ async function keepListening(agent: Agent): Promise<void> {
     outbox: agent.outbox,
     now: session.hubNow,
     signal,
-    hands: {
-      move: () => {
+    handlers: {
+      wakeJobs: () => {
         restorer.wake();
         agent.checker.wake();
       },
-      obey: (order) => obey(agent, order),
+      handle: (order) => handleCommand(agent, order),
     },
     onTrouble: (error) => reporter.waitingFor(toFault(error, { op: "command" })),
   };

@@ -1,3 +1,4 @@
+import type { RunName } from "#protocol/base/names.ts";
 import { stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import { isKnownFormat, type ContentEvidence } from "#protocol/recognition/checkpoint-evidence.ts";
 import { isLabelName } from "#protocol/recognition/checkpoint-file-names.ts";
@@ -65,6 +66,15 @@ export interface Resume {
    * captured: in the present epoch they would count as newer than the checkpoint that it started from.
    */
   outdated: LocalCheckpoint[];
+}
+
+/** Checkpoint on this disk from which a run resumes. */
+export interface ResumePoint {
+  run: RunName;
+  path: string;
+  step: number;
+  /** Names of checkpoints that were beside it when it was captured, for frameworks that compare all of them. */
+  siblings?: readonly string[];
 }
 
 /** Returns the one with the highest step; of equal ones, which two trainings wrote, the later. */

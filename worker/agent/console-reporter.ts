@@ -5,7 +5,7 @@ import type { Watch } from "../capture/watch.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import type { NodeCredential } from "../hub-link/node-credential.ts";
 import type { Session } from "../hub-link/session.ts";
-import type { LocalDoor } from "../local-api/serve-local.ts";
+import type { LocalListener } from "../local-api/serve-local.ts";
 import { tellOrphans, type OrphanReporter } from "../program/tell-orphans.ts";
 import { tideLine, transferFacts, transferSentence } from "../transfer/progress/sentence.ts";
 import type { Uploader } from "../upload/uploader-parts.ts";
@@ -19,13 +19,13 @@ export interface ConsoleReporter extends OrphanReporter, CaptureMessages, Restor
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
   /** Prints the address on loopback, and that there is no unix socket where none can be had. */
-  answering(door: Pick<LocalDoor, "socket" | "url" | "tokenFile">, state: string): void;
+  answering(listener: Pick<LocalListener, "socket" | "url" | "tokenFile">, state: string): void;
   runOver(run: Run): void;
   /** Prints a changed limit; 0 is no limit. */
   limited(direction: "up" | "down", bytesPerSecond: number): void;
   waitingFor(error: unknown): void;
   /** Prints a command of the hub. */
-  obeying(order: { kind: string; id: string }): void;
+  handling(order: { kind: string; id: string }): void;
   hubLost(error: unknown): void;
   hubBack(): void;
   /** Redraws the progress of the active upload until the signal fires. */
@@ -83,7 +83,7 @@ export function createConsoleReporter(terminal: Terminal): ConsoleReporter {
       terminal.say(`Limit ${direction}: ${limit}.`, { type: "limit", direction, bytesPerSecond });
     },
     waitingFor: trouble,
-    obeying: ({ kind, id }) => terminal.say(`The hub asks: ${kind}.`, { type: "command", kind, id }),
+    handling: ({ kind, id }) => terminal.say(`The hub asks: ${kind}.`, { type: "command", kind, id }),
     hubLost: (error) => {
       if (isHubLost) return;
       isHubLost = true;

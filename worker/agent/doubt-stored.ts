@@ -8,8 +8,9 @@ import type { Agent } from "./agent-assemble.ts";
 type Parts = Pick<Agent, "hub" | "session" | "ledger" | "reporter" | "doubtful">;
 
 /**
- * Takes a committed checkpoint back as a safe one, says so, and tells whoever keeps it. A report that fails is repeated later,
- * also after a restart. A checkpoint that was doubted before is left alone. Faults: NO_SPACE, WRITE_FAILED.
+ * Withdraws the safe state of a committed checkpoint, prints a message, and tells the hub or the bucket. A report that
+ * fails is repeated later, also after a restart. Ignores a checkpoint that was doubted before. Faults: NO_SPACE,
+ * WRITE_FAILED.
  */
 export async function doubtStored(
   parts: Parts,
@@ -18,7 +19,7 @@ export async function doubtStored(
   const { ledger, session, reporter, doubtful } = parts;
   if (session.knows("late-doubt") !== true) return;
   const safe = ledger.safe(about.run);
-  // Where a later one is safe, the run does not wait for this one.
+  // A later safe checkpoint replaces it, so the run need not be reported as unsafe.
   const at = safe?.checkpointId === about.checkpointId ? safe.at : NEVER;
   if (!doubtful.noteLate({ ...about, at })) return;
   await ledger.oweDoubt(about);
@@ -31,7 +32,7 @@ const NEVER = -1;
 
 const telling = new WeakSet<object>();
 
-/** Tells the doubts that are still to be told. Faults that pass leave them for the next time; no faults. */
+/** Sends the doubts that were not acknowledged yet. Temporary faults leave them for the next time. Never throws. */
 export async function tellDoubts({ hub, ledger, reporter }: Omit<Parts, "doubtful" | "session">): Promise<void> {
   if (telling.has(ledger)) return;
   telling.add(ledger);
@@ -47,7 +48,7 @@ export async function tellDoubts({ hub, ledger, reporter }: Omit<Parts, "doubtfu
       await ledger.settleDoubt(checkpointId);
     }
   } catch (error) {
-    // The disk is full, most likely; the doubt is told once more, which changes nothing.
+    // The disk is most likely full; the doubt is sent once more, which changes nothing.
     reporter.waitingFor(error);
   } finally {
     telling.delete(ledger);
@@ -56,7 +57,7 @@ export async function tellDoubts({ hub, ledger, reporter }: Omit<Parts, "doubtfu
 
 const AGAIN_MS = 5_000;
 
-/** Tells what could not be told before, until the signal of the agent fires. */
+/** Sends unacknowledged doubts again until the signal of the agent fires. */
 export async function keepTellingDoubts(
   agent: Omit<Parts, "doubtful" | "session"> & Pick<Agent, "signal">,
 ): Promise<void> {

@@ -35,7 +35,7 @@ export interface LastOfRun {
   piece: { step: number; sizeBytes: number; files: number } | null;
 }
 
-/** Returns a sentence that says what of a run would be lost if the machine were gone now, with its facts for `--json`. */
+/** Returns a sentence about what would be lost of a run if the machine were gone now, with its facts for `--json`. */
 export function lastWords(
   run: RunBacklog,
   { doubtful, piece }: LastOfRun,

@@ -64,7 +64,8 @@ export function judge(
     firing.add(run);
     return unsafeNotice(about, backlog);
   }
-  // Fewer that wait are no end of it: the oldest one has to be young again, or nothing waits.
+  // The state ends only when the oldest waiting capture is young again, or when none waits; fewer captures do not
+  // suffice.
   if (isLate || !firing.delete(run)) return null;
   return safeNotice(about, backlog);
 }

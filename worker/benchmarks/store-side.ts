@@ -114,7 +114,7 @@ export async function removeAll(bench: StoreSession, about: { folder: string; si
   return failures.length;
 }
 
-/** Some stores cannot list uploads, and some keys may not. */
+/** Rethrows a cancellation and ignores other errors: some stores cannot list uploads, and some keys may not. */
 function unlessCancelled(error: unknown): never[] {
   if (isFault(error) && error.code === "CANCELLED") throw error;
   return [];

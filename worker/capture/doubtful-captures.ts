@@ -25,7 +25,9 @@ export interface DoubtfulCaptures {
   unresolved(run: RunName): readonly DoubtfulCapture[];
 }
 
-/** A final model says nothing of a checkpoint, and the other way round. */
+/**
+ * Returns the key of a capture in the record: a final model and a checkpoint of one run are independent of each other.
+ */
 const kindOf = ({ run, role }: Pick<Capture, "run" | "role">): string => `${run} ${role ?? ""}`;
 
 /** Creates the record. `waiting`: captures of an earlier start that are still in the queue. */

@@ -38,9 +38,9 @@ import { copyFault, linkingOf, secureBytes, type Linking } from "./secure-bytes.
 import { secureSmall } from "./secure-small.ts";
 
 /**
- * Secures a finished checkpoint before the program can rotate it away. Every file is cloned, linked or copied (see
- * secure-bytes.ts). Afterwards the checkpoint is looked at again. If anything changed in between, the capture is thrown away
- * (SOURCE_CHANGED), and a later look takes it.
+ * Input of `takeSnapshot`, which secures a finished checkpoint before the program can rotate it away. Clones, links or
+ * copies every file (see `secure-bytes`), then looks at the checkpoint again. If anything changed in between, it throws
+ * the capture away (SOURCE_CHANGED), and a later look takes it.
  */
 export interface SnapshotJob {
   candidate: Candidate;

@@ -34,17 +34,19 @@ interface Books {
   runs?: ReadonlySet<string>;
 }
 
-/** Checkpoints from which the runs of this node can be continued, and the source of that answer. */
+/** Checkpoints from which the runs of this node can be continued, and where that answer comes from. */
 export interface AdviceHere {
   runs: ContinueFrom[];
-  /** `node`: neither hub nor bucket answered or was named, and the node does not know what became of its checkpoints. */
+  /**
+   * `node`: neither hub nor bucket answered or was named, so the node does not know whether its checkpoints are safe.
+   */
   by: "hub" | "bucket" | "node";
   sentences: string[];
 }
 
 /** Returns what the ledger knows of each run, in naming order. */
 function diskPointsOf({ captures, safe, runs = new Set() }: Books): DiskPoint[] {
-  // No program goes on from a final model.
+  // No program continues from a final model.
   const waiting = Map.groupBy(
     captures.filter((one) => isUnsafe(one) && one.role === undefined),
     ({ run }): string => run,
@@ -69,13 +71,13 @@ function diskPointsOf({ captures, safe, runs = new Set() }: Books): DiskPoint[] 
   );
 }
 
-/** Says what of a run may be incomplete, and what of it lacks the piece of another node. */
+/** Prints which checkpoints of a run may be incomplete, and which lack the piece of another node. */
 const incompleteWords = ({ run, doubtful = [], openPieces = [] }: ContinueFrom): string[] => [
   ...doubtful.map((one) => doubtfulWords(run, one)),
   ...openPieces.map((one) => openPiecesWords(run, one)),
 ];
 
-/** Holder of the record that is asked; `nobody`: this machine has joined no hub, and no bucket was named. */
+/** Where the answer comes from; `nobody`: this machine has joined no hub, and no bucket was named. */
 type Asked = "hub" | "bucket" | "nobody";
 
 const LEADS: Readonly<Record<Asked, string>> = {
@@ -84,7 +86,10 @@ const LEADS: Readonly<Record<Asked, string>> = {
   nobody: "By the record of this node (--to s3://bucket/prefix asks the bucket): ",
 };
 
-/** Says what the runs of this node can be continued from. `points`: the record of the hub or of the bucket; null: it did not answer. */
+/**
+ * Prints the checkpoints from which the runs of this node can be continued. `points`: answer of the hub or of the
+ * bucket; null: no answer came.
+ */
 export function adviceHere(books: Books, points: readonly RestorePoint[] | null, asked: Asked = "hub"): AdviceHere {
   const disks = diskPointsOf(books);
   const own = ({ run, safeStep }: DiskPoint): RestorePoint => ({
@@ -109,14 +114,14 @@ export function adviceHere(books: Books, points: readonly RestorePoint[] | null,
   };
 }
 
-/** The record of complete checkpoints that a command asks. */
+/** Source of the complete checkpoints that a command asks about: a hub or a bucket. */
 interface AskedRecord {
   by: "hub" | "bucket";
-  /** Faults: those of the hub or the store, BAD_INPUT on a machine that has joined no hub. */
+  /** Returns the answer. @throws Fault BAD_INPUT on a machine that has joined no hub, those of the hub or the store */
   pointsOf(runs: readonly RunName[]): Promise<RestorePoint[]>;
 }
 
-/** Chooses the record: that of the bucket of `--to`, else that of the hub which this machine has joined. */
+/** Chooses the source: the bucket of `--to`, else the hub that this machine has joined. */
 function recordOf(verb: Pick<Verb, "config" | "home">, signal: AbortSignal): AskedRecord {
   const to = verb.config.text("to");
   return to === null ? hubRecord(verb, signal) : bucketRecord(verb.config, { to, signal });
@@ -144,7 +149,7 @@ const bucketRecord = (config: Config, { to, signal }: { to: string; signal: Abor
   },
 });
 
-/** Asks the record of the hub, or of the bucket of `--to`; falls back to the node's ledger where none answers in three seconds. */
+/** Asks the hub, or the bucket of `--to`; uses the node's ledger when no answer comes within three seconds. */
 export async function adviseHere(verb: Pick<Verb, "config" | "home" | "signal">, books: Books): Promise<AdviceHere> {
   const runs = diskPointsOf(books)
     .slice(0, MOST_POINTS)

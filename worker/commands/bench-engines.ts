@@ -17,14 +17,13 @@ import { withStoreSession, type StoreSession } from "../store-session/store-sess
 import { onePlace, shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
 
 /**
- * `tidemark bench`: the engines that are on this machine, beside each other over the same link to the same bucket, as the
- * SaladCloud guide compared three of them; with the keys of the environment, or with `--profile` through the hub that this
- * node has joined. Ends with 8 when some cases failed.
- * Faults: BAD_INPUT, ENGINE_MISSING for one that was named, those of the store and the hub, CANCELLED.
+ * Implements `tidemark bench`: compares the engines on this machine over the same link and bucket. Uses the keys of the
+ * environment, or with `--profile` the hub that this node has joined. Ends with 8 when some cases failed. Faults:
+ * BAD_INPUT, ENGINE_MISSING for a named engine, those of the store and the hub, CANCELLED.
  */
 export async function benchEngines(command: Verb & { platform: PlatformFacts }): Promise<number> {
   const verb = { ...command, where: whereOf(command.platform) };
-  // With an address, or out of a variable of AWS, it is a profile of the AWS files.
+  // With an address, or when it comes from a variable of AWS, `--profile` names a profile of the AWS files.
   const source = verb.config.settings.find(({ name }) => name === "profile")?.source ?? "AWS";
   if (verb.operands.length > 0 || source.startsWith("AWS")) return benchPlace(verb);
   const { benchThroughHub } = await import("../benchmarks/through-hub.ts");
@@ -52,7 +51,7 @@ async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
     const about = { id, place: shownPlace(place), profile: null, page: null, wishes };
     sayBegun(terminal, about, engines);
     const folder = benchFolder(place.key === "" ? "" : prefixForFolder(place), id);
-    // A key that opens nothing, or another region, is found out before anything is made.
+    // Finds a useless key or a wrong region before any file is created.
     await listObjects(bench, { prefix: folder, signal });
     const ends: BenchCaseEnd[] = [];
     try {
@@ -74,10 +73,13 @@ async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
   });
 }
 
-/** Tidying up has this long, whatever else is over. */
+/** Longest time for the cleanup, also after a signal. */
 const CLEAN_UP_MS = 20_000;
 
-/** Leaves nothing in the bucket, also after a signal; what stays all the same is said. Never throws. */
+/**
+ * Removes the benchmark's objects from the bucket, also after a signal, and reports those that it cannot remove. Never
+ * throws.
+ */
 async function tidyUp(
   { terminal }: Verb,
   about: { bench: StoreSession; folder: string; place: StorePlace },

@@ -8,13 +8,13 @@ import { assertNoMark } from "../object-copy/requests/stands-for-folder.ts";
 import { piecesWithin, readPieces } from "../object-copy/requests/read-range.ts";
 import { oneKey, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
 
-/** `tidemark cat`: an object, or a range of it, to stdout. Faults: those of `writeObject`. */
+/** Implements `tidemark cat`: writes an object, or a range of it, to stdout. Faults: those of `writeObject`. */
 export const cat = (verb: Verb): Promise<number> => writeObject(verb, oneKey(verb, "cat"));
 
 /**
- * The bytes of an object in order, several requests ahead. All of one version; of a whole object whose checksum the
- * store keeps (of its bytes, or over those of its parts), the sum is compared at the end.
- * Faults: NO_SUCH_KEY, OBJECT_CHANGED, CHECKSUM_MISMATCH, BAD_INPUT for an offset past the end, CANCELLED.
+ * Writes the bytes of one version of an object in order, with several requests in flight. Compares a whole object with
+ * the store's checksum at the end, if there is one. Faults: NO_SUCH_KEY, OBJECT_CHANGED, CHECKSUM_MISMATCH, BAD_INPUT
+ * for an offset past the end, CANCELLED.
  */
 export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
   const { config, signal } = verb;
@@ -31,7 +31,7 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
     }
     const length = Math.min(config.size("count") ?? Infinity, head.sizeBytes - offset);
     const { semaphore, httpClient } = storeSession.engine;
-    // Where answers take long, the next piece stands in line already when a connection is done with one.
+    // On a link with a long RTT twice as many requests are in flight, so that no connection is idle between two pieces.
     const wanted = (httpClient.rttMs() ?? 0) >= FAR_MS ? 2 * semaphore.width : semaphore.width;
     const ahead = piecesWithin(config.size("memory") ?? 0, wanted);
     const known = length === head.sizeBytes ? await expectedOf(storeSession, { head, key, signal }) : null;
@@ -46,7 +46,10 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
   });
 }
 
-/** The sum that the store keeps of the object, and what computes it; null where it keeps none, or of parts of unknown length. */
+/**
+ * Returns the store's checksum of the object and a digest that computes the same; null when there is none, or when it
+ * is over parts of unknown length.
+ */
 async function expectedOf(
   storeSession: StoreSession,
   about: { head: ObjectHead; key: string; signal: AbortSignal },

@@ -13,13 +13,13 @@ import { EXIT, shownName, twoPlaces, usage, type Verb } from "../command-line/ve
 const SIGNS = { same: "=", onlySource: "<", onlyTarget: ">", differs: "*", unknown: "?" } as const;
 type State = keyof typeof SIGNS;
 
-/** Files compared at a time: where the store has to be asked, that is a round trip each. */
+/** Number of files compared at a time, because asking the store takes a round trip for each. */
 const WIDTH = 16;
 
 /**
- * `tidemark check`: compares two folders and changes nothing. A line for each file; 6 unless all are the same. A
- * file that could not be compared is not the same: `--download` compares the bytes, `--size-only` asks for no more than sizes.
- * Faults: those of `withSides`.
+ * Implements `tidemark check`: compares two folders and changes nothing. Prints a line for each file; ends with 6
+ * unless all are equal. A file that cannot be compared counts as different: `--download` compares its bytes,
+ * `--size-only` compares only sizes. Faults: those of `withSides`.
  */
 export function check(verb: Verb): Promise<number> {
   const ends = twoPlaces(verb, "check");

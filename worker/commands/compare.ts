@@ -20,9 +20,9 @@ interface Side extends ComparedSide {
 }
 
 /**
- * `tidemark compare RUN@STEP RUN@STEP --to s3://bucket/prefix`: compares two checkpoints as a hub does, by their manifests and by
- * what describes their tensors.
- * Faults: BAD_INPUT, NOT_FOUND, SEAL_KEY_NEEDED, SEAL_BROKEN, those of the store, CANCELLED.
+ * Implements `tidemark compare RUN@STEP RUN@STEP --to s3://bucket/prefix`: compares two checkpoints by their manifests
+ * and the headers of their tensors, as a hub does. Faults: BAD_INPUT, NOT_FOUND, SEAL_KEY_NEEDED, SEAL_BROKEN, those of
+ * the store, CANCELLED.
  */
 export async function compareStored(
   { config, operands, terminal, signal }: Verb,
@@ -68,7 +68,7 @@ function isSame(compared: PlacesCompared): boolean {
   const { added, removed, changed, differs, unknown, omitted, files } = compared;
   const lists = [added, removed, changed, differs, files?.added, files?.removed, files?.changed];
   if (!lists.every((list) => list === undefined || list.length === 0)) return false;
-  // Files that are the same byte for byte hold the same tensors, also those that no checksum tells apart.
+  // Files with equal bytes hold equal tensors, even where no checksum exists for the tensors.
   if (files !== null) return files.unknown + files.omitted === 0;
   return unknown + omitted === 0;
 }

@@ -10,8 +10,8 @@ import type { Terminal } from "../command-line/terminal.ts";
 import { EXIT } from "../command-line/verb.ts";
 
 /**
- * `tidemark config`: every setting of a command, or of all of them once, with the value that holds and where it comes from.
- * Returns the exit code: that of a bad input when a value cannot be read, which is said beside it.
+ * Implements `tidemark config`: prints every setting of one command, or of all commands, with its value in effect and
+ * its origin. Returns the exit code: that of BAD_INPUT when a value cannot be read, which is then reported beside it.
  */
 export async function showSettings(about: {
   topic: CommandName | null;
@@ -55,7 +55,10 @@ interface LimitsSet extends SetLimits {
   file: string;
 }
 
-/** Returns the limits that `tidemark limit` or the hub set while workers ran: they override those of a worker's start. */
+/**
+ * Returns the limits that `tidemark limit` or the hub set while workers ran: they override the limits of a worker's
+ * start.
+ */
 async function limitsSet(env: Environment, home: string | null): Promise<LimitsSet> {
   const { setting } = examineSetting("agent", "state", env);
   const state = await findStateFolder(setting.values[0] ?? null, home);
@@ -63,7 +66,9 @@ async function limitsSet(env: Environment, home: string | null): Promise<LimitsS
   return { ...(await readSetLimits(state)), file: limitsFile(state) };
 }
 
-/** Commands without a state folder have nothing that was set. */
+/**
+ * Returns the value in effect and its origin. Limits that were set later apply only to commands with a state folder.
+ */
 function holds(
   setting: Setting,
   { set, topic }: { set: LimitsSet; topic: CommandName | null },

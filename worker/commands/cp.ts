@@ -37,8 +37,8 @@ import {
 import { withScratch } from "../object-copy/listing/with-scratch.ts";
 
 /**
- * `tidemark cp`: plain objects in any direction, with the keys of the environment. Speaks of no checkpoint.
- * Faults: BAD_INPUT, those of the store and the disk, CANCELLED.
+ * Implements `tidemark cp`: copies plain objects in any direction with the keys of the environment. Knows nothing of
+ * checkpoints. Faults: BAD_INPUT, those of the store and the disk, CANCELLED.
  */
 export async function copy(verb: Verb): Promise<number> {
   const { from, to } = twoPlaces(verb, "cp");
@@ -92,7 +92,9 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
   );
 }
 
-/** Sends what can be read once only. With --dry-run it is not opened: reading would take its bytes from whoever needs them. */
+/**
+ * Sends a source that can be read only once. With --dry-run it is not opened, because reading would consume its bytes.
+ */
 async function sendOnce(verb: Verb, to: StorePlace, stream: Stream): Promise<number> {
   if (!isDry(verb)) return sendInput(verb, { to, stream });
   assertWholeKey(to, stream);
@@ -106,7 +108,7 @@ async function sendOnce(verb: Verb, to: StorePlace, stream: Stream): Promise<num
   return 0;
 }
 
-/** Writes an object to stdout, with --dry-run only its size to the plan. */
+/** Writes an object to stdout; with --dry-run adds only its size to the plan. */
 function writeToStdout(verb: Verb, from: StorePlace): Promise<number> {
   if (!isDry(verb)) return writeObject(verb, from);
   return withStoreSession(verb, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
@@ -134,7 +136,7 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
   const filter = readFilter(verb.config, Date.now());
   return withStoreSession(verb, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
     const ranges = createEarlyRanges(storeSession.engine, { key: from.key, signal: verb.signal });
-    // Only a key can be one object.
+    // An operand without a key names no single object.
     const mayBeOne = from.key !== "" && !from.key.endsWith("/") && !isDry(verb);
     warmAll(storeSession, mayBeOne ? ranges.begin : undefined);
     const early = createEarlyFetches(storeSession.engine, verb.signal);
@@ -201,8 +203,8 @@ function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlac
 }
 
 /**
- * Returns one object of exactly this key, or else everything below it as a folder. An empty object that stands for a folder
- * of its name is left out, and the folder is taken. Faults: NO_SUCH_KEY when there is neither.
+ * Returns the object with exactly this key, or else everything below it as a folder. An empty object that marks a
+ * folder of the same name is ignored in favor of the folder. Faults: NO_SUCH_KEY when there is neither.
  */
 async function findSources(
   storeSession: StoreSession,
@@ -247,7 +249,7 @@ const isDry = (verb: Verb): boolean => verb.config.isOn("dry-run");
 
 type Planned = readonly [entry: Entry, to: string];
 
-/** Says what a copy would do, a line for each file, and what it would not. Returns the exit code. */
+/** Prints what a copy would transfer and what it would skip, one line per file. Returns the exit code. */
 function sayPlan(
   verb: Verb,
   plan: { planned: Iterable<Planned>; failures: readonly Failure[]; leftOut: readonly LeftOut[] },

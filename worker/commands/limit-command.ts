@@ -7,8 +7,8 @@ import { NOTHING_SET, readSetLimits, writeSetLimits, type SetLimits } from "../l
 import { parseTimetable } from "../command-line/schedule.ts";
 
 /**
- * `tidemark limit`: sets the limits of the workers that run on this machine, or shows what is set.
- * Returns the exit code. Faults: BAD_INPUT, FOLDER_UNWRITABLE, those of the disk.
+ * Implements `tidemark limit`: sets the limits of the workers on this machine, or shows those in effect. Returns the
+ * exit code. Faults: BAD_INPUT, FOLDER_UNWRITABLE, those of the disk.
  */
 export async function setLimitsOfMachine(command: {
   config: Config;

@@ -14,9 +14,9 @@ import { visibleJson } from "../command-line/terminal.ts";
 import { onePlace, shownName, shownPlace, type StorePlace, type Verb } from "../command-line/verb.ts";
 
 /**
- * `tidemark ls`: buckets, or objects page by page as they come. A listing that fails in the middle ends in its Fault;
- * only a listing that was complete is ever called empty.
- * Faults: NO_SUCH_KEY when nothing has the prefix, those of the listing.
+ * Implements `tidemark ls`: lists buckets, or objects page by page as they arrive. A listing that fails midway ends
+ * with its Fault, and only a complete listing is reported as empty. Faults: NO_SUCH_KEY when no key has the prefix,
+ * those of the listing.
  */
 export async function list(verb: Verb): Promise<number> {
   if (verb.operands.length === 0) {
@@ -43,7 +43,7 @@ async function listPlace(verb: Verb, about: { storeSession: StoreSession; place:
   const { storeSession, place } = about;
   const { config, signal, terminal } = verb;
   const filter = readFilter(config, Date.now());
-  // Names are shown from the last folder of the prefix on.
+  // Names are shown relative to the last folder of the prefix.
   const top = place.key.slice(0, place.key.lastIndexOf("/") + 1);
   const recursive = config.isOn("recursive");
   let [objects, sizeBytes, met] = [0, 0, 0];

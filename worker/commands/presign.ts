@@ -4,7 +4,10 @@ import { openKeys } from "../keys/open-keys.ts";
 import { readAccess } from "../store-session/store-session.ts";
 import { oneKey, usage, type Verb } from "../command-line/verb.ts";
 
-/** `tidemark presign`: a URL for one object. Computed here; no store is asked. Faults: BAD_INPUT, HOSTILE_NAME. */
+/**
+ * Implements `tidemark presign`: prints a URL for one object. Computes it without asking the store. Faults: BAD_INPUT,
+ * HOSTILE_NAME.
+ */
 export async function presignPlace(verb: Verb): Promise<number> {
   const { config, terminal } = verb;
   const { bucket, key } = oneKey(verb, "presign");
@@ -17,7 +20,7 @@ export async function presignPlace(verb: Verb): Promise<number> {
   const access = readAccess(config, bucket);
   const credential = await openKeys(config).fresh();
   const nowMs = Date.now();
-  // The URL ends with the key that it was made with.
+  // The URL expires together with the key that signed it.
   const lifetimeMs = Math.min(wishedMs, credential.endsAt === undefined ? Infinity : credential.endsAt - nowMs);
   if (lifetimeMs < wishedMs) {
     const sentence = `The URL works until ${new Date(nowMs + lifetimeMs).toISOString()}: the key is a temporary one and ends then.`;

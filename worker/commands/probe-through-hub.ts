@@ -4,7 +4,10 @@ import { askTarget, probeNodeLink } from "../probe/node-link.ts";
 import type { ProbeResult } from "../probe/probe.ts";
 import { readProbeWishes } from "../probe/options.ts";
 
-/** `tidemark probe` on a node that has joined a hub. It changes nothing there: a person only looks. Faults: BAD_INPUT, those of the hub and the store. */
+/**
+ * Implements `tidemark probe` on a node that has joined a hub. Records nothing there. Faults: BAD_INPUT, those of the
+ * hub and the store.
+ */
 export async function probeThroughHub(verb: Verb): Promise<ProbeResult> {
   const { config, signal } = verb;
   const otherwise = "name a bucket (tidemark probe s3://bucket), or join one first";

@@ -11,9 +11,9 @@ import { withStoreSession } from "../store-session/store-session.ts";
 import { onePlace, type Verb } from "../command-line/verb.ts";
 
 /**
- * `tidemark probe`: what the link to a bucket does, measured with the engine that will use it; with the keys of the
- * environment, or without an address with the hub's signatures for this node. Ends with 4 when it is too slow.
- * Faults: BAD_INPUT, CANCELLED; those of the store when nothing could be measured.
+ * Implements `tidemark probe`: measures the link to a bucket with the transfer engine. Uses the keys of the
+ * environment, or without an address the hub's signatures for this node. Ends with 4 when the link is too slow. Faults:
+ * BAD_INPUT, CANCELLED; those of the store when nothing could be measured.
  */
 export async function probe(verb: Verb): Promise<number> {
   if (verb.operands.length > 0) return say(verb, await probePlace(verb));
@@ -42,7 +42,7 @@ function probePlace(verb: Verb): Promise<ProbeResult> {
 
 function say({ terminal, config }: Verb, result: ProbeResult): number {
   const { up, down, verdict } = result;
-  // Nothing is known of this link: whatever stands in the way is the news.
+  // Nothing is known about this link, so the fault is the result.
   if ("fault" in up && "fault" in down) throw up.fault;
   const { thresholds } = readProbeWishes(config);
   const isRejected = verdict.outcome === "reject";

@@ -29,7 +29,7 @@ const place = {
   step: z.number(),
   path: z.string(),
   checkpointId: z.string(),
-  // Left out by a worker of an earlier version.
+  // Missing from workers of earlier versions.
   place: shownPlace.nullable().default(null),
   kind: shownPlace.shape.kind.optional(),
 };
@@ -37,7 +37,7 @@ const restored: z.ZodType<RestoreAnswer> = z.object({
   ...place,
   passedOver: z.number().nullable(),
   passedOverWhy: z.enum(["damaged", "archived"]).nullable().default(null),
-  // Left out by a worker of an earlier version.
+  // Missing from workers of earlier versions.
   doubt: z.string().nullable().default(null),
   foreign: z.object({ node: z.string(), pickles: z.number() }).nullable().default(null),
 });
@@ -57,8 +57,8 @@ function readPattern(text: string): void {
 }
 
 /**
- * `tidemark restore RUN[@STEP] DIR`, by the worker of this machine; with `--to` by this command alone.
- * Faults: BAD_INPUT, NO_WORKER, those of a restore.
+ * Implements `tidemark restore RUN[@STEP] DIR`: restores through the worker of this machine, or with `--to` in this
+ * process. Faults: BAD_INPUT, NO_WORKER, those of a restore.
  */
 export async function restoreRun(command: RestoreCommand): Promise<number> {
   const { config, operands, terminal } = command;
@@ -96,7 +96,10 @@ type Placed = Pick<RestoreAnswer, "run" | "step" | "path" | "place" | "kind">;
 
 const whatOf = ({ run, step, place: own }: Placed): string => `${run} ${stepWords(step, stepSourceOf(own))}`;
 
-/** Says as what it is written, and where it belongs: ` It is a file. Its own place is the file last.ckpt in the watched folder.` */
+/**
+ * Returns the kind of the restored files and their usual place: ` It is a file. Its own place is the file last.ckpt in
+ * the watched folder.`
+ */
 function shapeWords({ path, place: own, kind }: Placed): string {
   if (own == null || kind === undefined) return "";
   const as = { folder: "", file: " It is a file.", files: " It is several files, the first of that name." }[kind];
@@ -121,8 +124,8 @@ async function askWorker(
 }
 
 /**
- * Restores with the keys of this machine, from a bucket whose runs it need not write. The journal lies in a folder for each wish, so
- * the same command goes on after a kill, another one does not carry it out, and a worker on this machine is not disturbed.
+ * Restores with the keys of this machine, also from a bucket whose runs another node writes. Each request has a journal
+ * folder of its own, so the same command continues after a kill and does not disturb a worker on this machine.
  */
 async function restoreAlone(command: RestoreCommand, wanted: RestoreInput): Promise<RestoreAnswer | PreviewAnswer> {
   const { config, platform } = command;
@@ -131,7 +134,7 @@ async function restoreAlone(command: RestoreCommand, wanted: RestoreInput): Prom
   const state = await stateFolder(join(own, "restores", wish), platform.home);
   const done: { answer: RestoreAnswer | PreviewAnswer | null } = { answer: null };
   await runAgent({ ...command, state, readsOnly: true }, async (agent, life) => {
-    // Where the bytes lie is known from then on.
+    // The location of the bytes is known from here on.
     await agent.session.hello();
     await cancelOthers(agent, wanted);
     done.answer = await restoreHere(agent, wanted);
@@ -142,7 +145,9 @@ async function restoreAlone(command: RestoreCommand, wanted: RestoreInput): Prom
   return done.answer;
 }
 
-/** Cancels interrupted restores of this wish whose checkpoint is not the newest any more. Faults: those of the store. */
+/**
+ * Cancels interrupted restores of this request whose checkpoint is no longer the newest. Faults: those of the store.
+ */
 async function cancelOthers({ hub, memory, restorer }: Agent, { run, step, role }: RestoreInput): Promise<void> {
   const pending = memory.restores();
   if (pending.length === 0 || run === undefined) return;
@@ -156,7 +161,7 @@ async function cancelOthers({ hub, memory, restorer }: Agent, { run, step, role 
   }
 }
 
-/** Returns the warning that a person reads before the files are loaded. */
+/** Returns the warning about files that run code when they are loaded. */
 export function foreignWords(foreign: RestoreAnswer["foreign"]): string {
   if (foreign === null) return "";
   const files = foreign.pickles === 1 ? "One pickle file" : `${formatCount(foreign.pickles)} pickle files`;

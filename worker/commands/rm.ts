@@ -19,9 +19,9 @@ import { EXIT, onePlace, shownName, shownPlace, usage, type StorePlace, type Ver
 import { withScratch } from "../object-copy/listing/with-scratch.ts";
 
 /**
- * `tidemark rm`: one object by its exact key, or with --recursive everything below a folder (`s3://b/run` is
- * `s3://b/run/`, never `run-2`). It asks nothing, so without --recursive it says how much there is and deletes nothing.
- * Faults: NO_SUCH_KEY, BAD_INPUT, those of the store.
+ * Implements `tidemark rm`: deletes one object by its exact key, or with --recursive everything below a folder
+ * (`s3://b/run` means `s3://b/run/`, never `run-2`). Asks no question: without --recursive it prints how much a folder
+ * holds and deletes nothing. Faults: NO_SUCH_KEY, BAD_INPUT, those of the store.
  */
 export async function remove(verb: Verb): Promise<number> {
   const place = onePlace(verb, "rm");
@@ -53,10 +53,10 @@ function sumOf(objects: Iterable<{ sizeBytes: number }>): number {
   return bytes;
 }
 
-/** Matches keys that no URL can carry: it would lead to another object. */
+/** Matches keys that no URL can carry, because the URL would name another object. */
 const DOTTED = /(?:^|\/)\.\.?(?:\/|$)/;
 
-/** Finds an object by a listing, whose request names the key as it is. @throws Faults of the listing */
+/** Finds an object by a listing, whose request names the key unchanged. @throws Faults of the listing */
 async function findListed(
   { signal }: Verb,
   { storeSession, place: { key } }: About,
@@ -128,7 +128,7 @@ const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number
         if (filter(entry)) listedObjects.add(entry);
       }
     }
-    // The listing itself remembers its newest names only; the sorted list shows every repetition.
+    // The listing remembers only its newest names; the sorted list shows every repetition.
     const onTwin = ({ key }: ObjectEntry) => leftOut.add("repeated", key);
     const objects = onceSorted(sortRows(listedObjects, { form: objectForm, scratch }), { onTwin });
     if (objects.length === 0 && failures.length === 0) {

@@ -20,7 +20,7 @@ import { openBucket, readTo } from "../standalone/open-standalone.ts";
 
 interface ShownRun {
   run: RunName;
-  /** The step that the run goes on from; null without one. */
+  /** Step from which the run continues; null without one. */
   newestStep: number | null;
   checkpoints: number;
   /** Size of the newest checkpoint. */
@@ -30,12 +30,12 @@ interface ShownRun {
   writer: { name: string; isActive: boolean } | null;
 }
 
-/** Connections for the small objects of runs: each takes a round trip. */
+/** Number of connections for the small objects of runs, because each takes a round trip. */
 const CONNECTIONS = 64;
 
 /**
- * `tidemark runs --to s3://bucket/prefix`: what a bucket holds, without a hub. Four listings, and a few small objects for each run.
- * With a run: its checkpoints. Faults: BAD_INPUT, NOT_FOUND, those of the store.
+ * Implements `tidemark runs --to s3://bucket/prefix`: lists the runs of a bucket without a hub, or the checkpoints of
+ * one run. Takes four listings, and a few small objects for each run. Faults: BAD_INPUT, NOT_FOUND, those of the store.
  */
 export async function showRuns({ config, terminal, signal, operands }: Verb): Promise<number> {
   const to = config.text("to");
@@ -65,7 +65,7 @@ export async function listRuns(
     const runs = await readRuns(opened.calls, prefix);
     const now = opened.calls.now();
     const sentences = runs.length === 0 ? ["No checkpoints there."] : runs.map((run) => lineOf(run, now));
-    // This command writes nothing, so any two nodes are others.
+    // This command writes nothing, so every node counts as another one.
     const writing = runs.flatMap(({ run, writer }) => (writer?.isActive === true ? [{ run, node: writer.name }] : []));
     const nodes = new Set(writing.map(({ node }) => node));
     return { runs, sentences, otherWriters: nodes.size > 1 ? writing : [] };
@@ -83,7 +83,7 @@ interface ListedEpoch extends Pick<EpochClaim, "epoch" | "parent" | "claimedAt">
 const sentenceOfLine = ({ epoch, branch }: ListedEpoch): string[] =>
   branch === null ? [] : [`epoch ${epoch} is a new line: ${branchWords(branch)}`];
 
-/** Most checkpoints that are listed: the manifest of each is read. */
+/** Most checkpoints that are listed, because the manifest of each is read. */
 const MOST_STEPS = 500;
 
 /** Lists the checkpoints of a run. @throws Fault BAD_INPUT, NOT_FOUND, those of the store */
@@ -140,7 +140,9 @@ function lineOfStep({ step, epoch, state, why, sizeBytes, node, place, committed
   return `${stepWords(step, stepSourceOf(place))}${size}${where}, ${age} ago${by}, epoch ${epoch}; ${STATE_WORDS[state]}${reason}`;
 }
 
-/** Reads all claims of a run only where its newest checkpoints are none to go on from. Faults: those of the store. */
+/**
+ * Reads all claims of a run only when it cannot be continued from its newest checkpoints. Faults: those of the store.
+ */
 async function readNewest(records: RunRecords, run: RunName): Promise<{ record: RunRecord; newest: Chosen | null }> {
   const newestIn = (record: RunRecord) => newestOf(choosingFrom(records, record));
   const record = await records.readNewest(run);
@@ -150,7 +152,7 @@ async function readNewest(records: RunRecords, run: RunName): Promise<{ record: 
   return { record: whole, newest: await newestIn(whole) };
 }
 
-/** Reads what is shown of each run, the latest first. Faults: those of the store. */
+/** Reads the displayed facts of each run, the latest first. Faults: those of the store. */
 export async function readRuns(calls: BucketCalls, prefix: string): Promise<ShownRun[]> {
   const { manifests, claims, keeping } = OWN_FOLDERS;
   const folders = [manifests, claims, keeping, `${FINDINGS}/`].map((folder) => `${prefix}${folder}`);

@@ -22,8 +22,8 @@ const answer: z.ZodType<SaveAnswer> = z.object({
 });
 
 /**
- * `tidemark save DIR`: by the worker of this machine when one runs, otherwise alone.
- * Faults: BAD_INPUT, those of `saveNow` and, alone, those of `runAgent`.
+ * Implements `tidemark save DIR`: saves through the worker of this machine when one runs, otherwise in this process.
+ * Faults: BAD_INPUT, those of `saveNow` and, in this process, those of `runAgent`.
  */
 export async function saveCheckpoint(command: AgentCommand & { operands: readonly string[] }): Promise<number> {
   const { config, terminal, signal, operands, platform } = command;
@@ -65,7 +65,7 @@ async function saveAlone(command: AgentCommand, wanted: z.infer<typeof saveInput
       "no worker runs on this state folder, so --hub or --to says where to save to (or --state, where one runs)";
     throw usage("--hub", detail);
   }
-  // Alone nobody would send it later: it waits in any case.
+  // No worker would upload it later, so this process always waits for the upload.
   const saved: { answer: SaveAnswer | null } = { answer: null };
   await runAgent(command, async (agent, life) => {
     saved.answer = await saveNow(agent, { ...wanted, wait: true }, agent.signal);

@@ -18,19 +18,22 @@ import { watchStatus } from "./watch-status.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 import { findSocket } from "../local-api/socket-path.ts";
 
-/** The worker's own words; it is of the same version, or one that only added fields. */
+/** Answer of the worker, which has the same version or one that only added fields. */
 const answer = z.custom<LocalStatus>(
   (value) => z.object({ pending: z.number(), runs: z.array(z.unknown()) }).safeParse(value).success,
 );
 
 const NOBODY_RUNS = 3;
 
-/** `tidemark status`: 0 with a worker, 3 without one that answers, or when it has ended. Faults: BAD_INPUT, READ_FAILED. */
+/**
+ * Implements `tidemark status`. Ends with 0 when a worker answers, and with 3 when none does or it has ended. Faults:
+ * BAD_INPUT, READ_FAILED.
+ */
 export async function showStatus({ config, terminal, signal, home }: Verb): Promise<number> {
   const state = await stateFolder(config.text("state"), home);
   const read = () => askLocal(state, { asked: "GET /v1/status", answer, signal });
   try {
-    // Without a terminal there is nothing to draw on.
+    // Without a terminal nothing can be redrawn.
     if (config.isOn("live") && (terminal.isLive || config.isOn("json"))) {
       await watchStatus(terminal, { read, signal });
       return 0;
@@ -55,7 +58,7 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   const stored = to === null ? null : await listStored(config, { to, signal });
   const others = stored?.otherWriters ?? [];
   const suggested = to === null ? [] : await suggestHub(state, to, others);
-  // A worker that runs and does not answer is told as that.
+  // A worker that runs but does not answer is reported as such.
   const holder = await readHolder(state);
   const lead =
     holder?.isAlive === true
@@ -75,7 +78,9 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
   return NOBODY_RUNS;
 }
 
-/** Lists what the bucket has. One that does not answer hides nothing of the queue. Runs: null then. */
+/**
+ * Lists the runs of the bucket. Returns null when the bucket does not answer, so that the queue is shown all the same.
+ */
 async function listStored(config: Config, about: { to: string; signal: AbortSignal }) {
   try {
     return await listRuns(config, about);

@@ -8,7 +8,7 @@ import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/
 import { describeHub } from "../hub-link/hub-address.ts";
 import { shownName } from "../command-line/verb.ts";
 
-/** Returns the status of a worker in sentences: of the worker, then of each of its runs. */
+/** Returns the status of a worker as sentences: first about the worker, then about each of its runs. */
 export function sentencesOf(status: LocalStatus): string[] {
   const { node, hub, error } = status;
   const place = status.store === null ? "no store yet" : `${status.store.bucket} (${status.store.profile})`;
@@ -24,12 +24,12 @@ export function sentencesOf(status: LocalStatus): string[] {
     ...(status.doubtful ?? []).map(({ run, ...one }) => doubtfulWords(run, one)),
     ...(status.openPieces ?? []).map(({ run, ...one }) => openPiecesWords(run, one)),
     ...(status.smallDisks ?? []).map(({ says, fix }) => `${says.charAt(0).toUpperCase()}${says.slice(1)}. ${fix}`),
-    // A worker of an earlier version says nothing of it.
+    // Missing from workers of earlier versions.
     ...asideSentences((status as Partial<LocalStatus>).aside ?? []),
   ];
 }
 
-/** Where a run has checkpoints in several folders: which one is trained now. */
+/** Tells which folder is trained now, for a run with checkpoints in several folders. */
 function lineSentences(run: string, all: NonNullable<LocalStatus["lines"]>): string[] {
   const [now, ...earlier] = all.filter((line) => line.run === run);
   if (now === undefined || earlier.length === 0) return [];
@@ -38,7 +38,7 @@ function lineSentences(run: string, all: NonNullable<LocalStatus["lines"]>): str
   return [`${shownName(run)} is trained in ${words(now)}; earlier lines: ${earlier.map(words).join(", ")}.`];
 }
 
-/** One line for each thing that was moved aside and that only a person removes. */
+/** Returns one line for each folder that was moved aside and that only a person removes. */
 export const asideSentences = (aside: readonly LocalAside[]): string[] =>
   aside.map(
     ({ path, name, sizeBytes, files }) =>
@@ -47,7 +47,7 @@ export const asideSentences = (aside: readonly LocalAside[]): string[] =>
 
 function sentenceOfRun(run: LocalRun, at: number): string {
   const { risk, sustain, etaMs } = run;
-  // A worker of an earlier version does not say where.
+  // A worker of an earlier version leaves the place out.
   const [folder, ...others] = run.folders ?? [];
   const root = folder === undefined || others.length > 0 ? "" : ` in ${shownName(folder)}`;
   const where = run.safePlace == null ? "" : ` (${placeWords(run.safePlace)}${root})`;

@@ -9,7 +9,10 @@ import { readRunAtStep } from "../local-api/read-run-at-step.ts";
 const answer: z.ZodType<SteerAnswer> = z.object({ uploads: z.number() });
 const DID = { pause: "Paused", resume: "Resumed", retry: "Trying again:", cancel: "Cancelled" } as const;
 
-/** `tidemark pause|resume|retry|cancel [RUN[@STEP]]`: what cannot be undone is for all only when that is said. Faults: BAD_INPUT, NO_WORKER. */
+/**
+ * Implements `tidemark pause|resume|retry|cancel [RUN[@STEP]]`. Cancels all transfers only with --all, because a
+ * cancellation cannot be undone. Faults: BAD_INPUT, NO_WORKER.
+ */
 export const steerUploads =
   (wish: z.infer<typeof steerInput>["wish"]) =>
   async ({ config, operands, terminal, signal, home }: Verb): Promise<number> => {

@@ -4,7 +4,7 @@ import { formatCount } from "#protocol/base/units.ts";
 import { shownName } from "../command-line/verb.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 
-/** Tells a person once, for each bucket and prefix, what a hub adds when several nodes write there. */
+/** Tells a person, once for each bucket and prefix, what a hub adds when several nodes write there. */
 
 const told = z.object({ places: z.array(z.string().max(4096)).max(1_000) });
 const MOST_NAMED = 3;
@@ -15,15 +15,15 @@ interface Writer {
 }
 
 /**
- * Returns the sentence unless this state folder has told it before; none while no other node writes there.
- * `place`: `s3://bucket/prefix`. Faults: READ_FAILED.
+ * Returns the sentence; null when this state folder has shown it before, or when no other node writes there. `place`:
+ * `s3://bucket/prefix`. Faults: READ_FAILED.
  */
 export async function suggestHub(state: string, place: string, others: readonly Writer[]): Promise<string[]> {
   if (others.length === 0) return [];
   const path = join(state, "hub-suggested.json");
   const before = (await readStateFile(path, told))?.places ?? [];
   if (before.includes(place)) return [];
-  // A folder that cannot be written does not hide the status; the sentence comes again then.
+  // A read-only folder does not prevent the status; the sentence is then shown again the next time.
   await writeStateFile(path, { places: [...before, place].slice(-1_000) }).catch(() => undefined);
   return [suggestion(place, others)];
 }

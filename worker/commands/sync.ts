@@ -21,12 +21,11 @@ import { placeAsKeys, placeAsPaths } from "../object-copy/listing/place-names.ts
 import { EXIT, shownName, shownPlace, twoPlaces, usage, type Verb } from "../command-line/verb.ts";
 
 /**
- * `tidemark sync`: DST is made to hold what SRC holds. A file is copied when it is missing, when its size differs, or when
- * its contents do. Contents are compared only where the dates do not already say that nothing changed since the last
- * sync (--checksum: always), by the checksum the store keeps; where it keeps none, the file is copied. Nothing is removed
- * without --delete, and nothing then either when anything could not be copied, or SRC is empty; what may lie where SRC could not be looked
- * into stays, and so does what the listing of DST skipped or could not read, which --delete names.
- * Faults: BAD_INPUT, NOT_FOUND, those of the store and the disk, CANCELLED.
+ * Implements `tidemark sync`: makes DST equal to SRC. Copies a file that is missing at DST or differs in size or
+ * contents. Contents are compared by the store's checksum, unless the dates show that nothing changed since the last
+ * sync (--checksum: always); without a checksum the file is copied. Only --delete removes files, and only when SRC is
+ * not empty and every copy succeeded. Files of DST stay where SRC or DST could not be listed completely, and --delete
+ * names them. Faults: BAD_INPUT, NOT_FOUND, those of the store and the disk, CANCELLED.
  */
 export function sync(verb: Verb): Promise<number> {
   const ends = twoPlaces(verb, "sync");
@@ -34,7 +33,7 @@ export function sync(verb: Verb): Promise<number> {
     const paired = pairUp(sides.from, sides.to);
     const failures = [...sides.from.failures];
     const staying = verb.config.isOn("delete") ? stayingAtDst(sides.to.leftOut) : [];
-    // DST holds them still, so it is not as SRC is.
+    // DST still has them, so it differs from SRC.
     if (verb.config.isOn("delete")) failures.push(...sides.to.failures);
     const leftOut = [...sides.from.leftOut, ...staying];
     const found = await copiesOf(verb, { sides, paired, failures });
@@ -67,7 +66,7 @@ export function sync(verb: Verb): Promise<number> {
       });
       return code;
     }
-    // Names of SRC that cannot exist at DST, or were not seen, do not protect objects that SRC certainly lacks.
+    // Names of SRC that are impossible at DST, or were not listed, do not protect objects that SRC certainly lacks.
     const before = failures.length;
     const remove = (entries: Rows<Entry>) =>
       removeExtra(verb, { to: ends.to, storeSession: sides.storeSessions.to, entries, staying });
@@ -93,7 +92,7 @@ function said(entries: Rows<Entry>): string {
 const SAME_DATE_MS = 2_000;
 const WIDTH = 16;
 
-/** Returns the files that DST lacks or has differently. */
+/** Returns the files that DST lacks or that differ there. */
 async function copiesOf(
   verb: Verb,
   about: { sides: Sides; paired: Paired; failures: Failure[] },
@@ -121,14 +120,15 @@ async function copiesOf(
 }
 
 /**
- * Whether the dates say that nothing changed since the one was made from the other. `aheadMs`: how far the store's clock is before this
- * machine's. For a file the later of its date and the date of its last change counts, because a copy may keep an older date.
+ * Returns whether the dates show that neither file changed since one was copied from the other. `aheadMs`: how far the
+ * store's clock is ahead of this machine's. The later of a file's mtime and ctime counts, because a copy may keep an
+ * older mtime.
  */
 function isUntouched({ from, to }: Pair, aheadMs: number): boolean {
   if (from.modifiedAtMs === null || to.modifiedAtMs === null) return false;
-  // An object is dated when it was sent; a file that is older was sent as it is.
+  // An object has the time of its upload; a file that is older has not changed since.
   if (from.at === "local") return Math.max(from.modifiedAtMs, from.changedAtMs) + aheadMs <= to.modifiedAtMs;
-  // A fetched file is given the date of its object.
+  // A downloaded file gets the date of its object.
   if (to.at === "local") return Math.abs(from.modifiedAtMs - to.modifiedAtMs) < SAME_DATE_MS;
   return false;
 }

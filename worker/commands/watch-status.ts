@@ -11,9 +11,9 @@ import { sentencesOf } from "./status-sentences.ts";
 const EVERY_MS = 1_000;
 const WIDTH = 32;
 const MOST_TRANSFERS = 8;
-/** From so many columns on a bar and what is said of it fit into one line. */
+/** Least number of columns at which a bar and its text fit into one line. */
 const WIDE = 120;
-/** On fewer columns lines are cut. */
+/** Lines are cut below this number of columns. */
 const NARROWEST = 20;
 const INDENT = "  ";
 
@@ -36,8 +36,9 @@ export async function watchStatus(
 }
 
 /**
- * Returns the lines of the live page: the sentences of `status`, and a line with a bar for each transfer. `columns`: the width of the
- * terminal, 0 when unknown. On a narrow one lines are broken between words, because each of them ends with what matters most.
+ * Returns the lines of the live view: the sentences of `status`, and a line with a bar for each transfer. `columns`:
+ * width of the terminal, 0 when unknown. Breaks lines between words on a narrow terminal, because each line ends with
+ * its most important fact.
  */
 export function pageOf(status: LocalStatus, columns = 0): string[] {
   const moving = status.transfers.filter(({ state }) => state === "running" || state === "waiting");
@@ -58,7 +59,7 @@ const WORDS: Readonly<Record<TransferProgress["direction"], string>> = {
   copy: "copy",
 };
 
-/** Breaks a line between words, with an indent; the terminal shows a column less than it has. */
+/** Breaks a line between words and indents the rest. Uses one column less than the terminal has. */
 function broken(line: string, columns: number): string[] {
   const width = columns - 1;
   if (columns < NARROWEST || line.length <= width) return [line];

@@ -58,7 +58,10 @@ const ends = ({ direction, path, access, key }: Errand): string[] => {
 /** Flags that keep rclone from reading or writing a configuration and from checking or creating the bucket. */
 const STORE_FLAGS = ["--config=", "--s3-provider=Other", "--s3-env-auth", "--s3-no-check-bucket", "--log-level=ERROR"];
 
-/** A temporary key limited to one prefix gets 403 instead of 404 for a missing object, at which rclone would give up. */
+/**
+ * Returns the flag for a temporary key that is limited to one prefix: it gets 403 instead of 404 for a missing object,
+ * at which rclone would give up.
+ */
 const keyFlags = ({ credential, direction }: Errand): string[] =>
   credential?.sessionToken !== undefined && direction === "up" ? ["--no-check-dest"] : [];
 

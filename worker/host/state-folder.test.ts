@@ -52,9 +52,14 @@ describe("a link that was planted in it", () => {
     await writeFile(victim, "precious");
     await symlink(victim, join(dir, "local.token"));
     const signal = new AbortController().signal;
-    const door = await serveLocal({ state: dir, port: 0, answer: () => Promise.reject(new Error("unused")), signal });
+    const listener = await serveLocal({
+      state: dir,
+      port: 0,
+      answer: () => Promise.reject(new Error("unused")),
+      signal,
+    });
     expect((await lstat(join(dir, "local.token"))).isSymbolicLink()).toBe(false);
-    await door.close();
+    await listener.close();
     expect(await readFile(victim, "utf8")).toBe("precious");
   });
 

@@ -20,16 +20,16 @@ beforeEach(async () => {
   memory = await openCommandMemory(join(folder, "commands.jsonl"));
   outbox = await openOutbox(join(folder, "outbox.jsonl"), () => 1);
   done = [];
-  const hands: Taking["hands"] = {
-    move: () => void done.push("restore"),
-    obey: async (order) => {
+  const handlers: Taking["handlers"] = {
+    wakeJobs: () => void done.push("restore"),
+    handle: async (order) => {
       if ("transferId" in order && order.transferId === "transfer-lost") throw new Fault("NOT_FOUND");
       done.push(order.kind);
       return { detail: order.kind === "probe" ? { up: 5 } : null, afterwards: () => done.push(`after ${order.kind}`) };
     },
   };
   const signal = new AbortController().signal;
-  taking = { memory, outbox, hands, now: () => 1_000, signal, onTrouble: (error) => done.push(String(error)) };
+  taking = { memory, outbox, handlers, now: () => 1_000, signal, onTrouble: (error) => done.push(String(error)) };
 });
 afterEach(async () => {
   await Promise.all([memory.close(), outbox.close()]);
@@ -134,7 +134,10 @@ test("what ends the worker is done after its end is in the outbox", async () => 
     next: outbox.next,
     add: (event) => add(event).then(() => void order.push(event.type)),
   };
-  const hands = { ...taking.hands, obey: async () => ({ detail: null, afterwards: () => order.push("effect") }) };
-  await takeCommand({ ...taking, outbox: watched, hands }, stop);
+  const handlers = {
+    ...taking.handlers,
+    handle: async () => ({ detail: null, afterwards: () => order.push("effect") }),
+  };
+  await takeCommand({ ...taking, outbox: watched, handlers }, stop);
   expect(order).toEqual(["command-accepted", "command-ended", "effect"]);
 });

@@ -26,17 +26,17 @@ export interface Effect {
   afterwards?: () => void;
 }
 
-interface CommandHands {
+interface CommandHandlers {
   /** Called after a command that moves data was accepted. */
-  move(): void;
+  wakeJobs(): void;
   /** Carries out an order. @throws Faults of that order */
-  obey(order: Order): Promise<Effect>;
+  handle(order: Order): Promise<Effect>;
 }
 
 export interface Taking {
   memory: CommandMemory;
   outbox: Outbox;
-  hands: CommandHands;
+  handlers: CommandHandlers;
   /** Epoch ms by the hub's clock. */
   now(): number;
   /** Fires when the worker ends; unfinished orders then continue at the next start. */
@@ -117,18 +117,18 @@ interface About {
 }
 
 async function carryOut(taking: Taking, { command, wasStarted }: About): Promise<void> {
-  if (isMoving(command)) return taking.hands.move();
-  const work = obey(taking, { command, wasStarted });
+  if (isMoving(command)) return taking.handlers.wakeJobs();
+  const work = handle(taking, { command, wasStarted });
   if (!LONG.has(command.kind)) return work;
   work.catch(taking.onTrouble);
 }
 
-async function obey(taking: Taking, about: { command: Order; wasStarted: boolean }): Promise<void> {
-  const { memory, hands, signal } = taking;
+async function handle(taking: Taking, about: { command: Order; wasStarted: boolean }): Promise<void> {
+  const { memory, handlers, signal } = taking;
   const { command, wasStarted } = about;
   await memory.start(command.id);
   try {
-    const { detail, afterwards } = await hands.obey(command);
+    const { detail, afterwards } = await handlers.handle(command);
     await end(taking, command, { outcome: "done", fault: null, detail });
     afterwards?.();
   } catch (error) {

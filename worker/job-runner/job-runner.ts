@@ -66,7 +66,7 @@ export function createJobRunner<Item extends Moving>(parts: JobRunnerParts<Item>
     tries: 0,
   };
   let wakeUp: (() => void) | null = null;
-  const ring = () => wakeUp?.();
+  const wake = () => wakeUp?.();
 
   const carryOut = async (item: Item, engine: Engine) => {
     const { command } = item;
@@ -124,11 +124,11 @@ export function createJobRunner<Item extends Moving>(parts: JobRunnerParts<Item>
       await parts.clear(item);
       await parts.end(item, { to, fault: new Fault("CANCELLED"), counters: mine?.counters ?? null, damage: null });
     }
-    ring();
+    wake();
   };
 
   return {
-    wake: ring,
+    wake,
     steer,
     run: async () => {
       for (const item of items()) if (isEnded(item.state) && !item.ended) await parts.tellAgain(item);

@@ -140,7 +140,7 @@ async function followFile(about: {
   onSet: Throttle["setLimits"];
 }): Promise<void> {
   const { state, clock, signal, onSet } = about;
-  /** Null: the file cannot be read now. */
+  /** Reads the file; null when it cannot be read now. */
   const look = async () => (isMissing(limitsFile(state)) ? NOTHING_SET : await readSetLimits(state).catch(() => null));
   let known = JSON.stringify(await look());
   while (!signal.aborted) {

@@ -17,12 +17,12 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import { askLocal } from "./ask-local.ts";
-import { serveLocal, type LocalDoor, type LocalParts, type LocalRequest } from "./serve-local.ts";
+import { serveLocal, type LocalListener, type LocalParts, type LocalRequest } from "./serve-local.ts";
 import { socketOf } from "./socket-path.ts";
 
 let state: string;
 let asked: LocalRequest[];
-const doors: LocalDoor[] = [];
+const listeners: LocalListener[] = [];
 const stop = new AbortController();
 
 beforeEach(() => {
@@ -30,12 +30,12 @@ beforeEach(() => {
   asked = [];
 });
 afterEach(async () => {
-  for (const door of doors.splice(0)) await door.close();
+  for (const listener of listeners.splice(0)) await listener.close();
   rmSync(state, { recursive: true });
 });
 
-async function open(parts: Partial<LocalParts> = {}): Promise<LocalDoor> {
-  const door = await serveLocal({
+async function open(parts: Partial<LocalParts> = {}): Promise<LocalListener> {
+  const listener = await serveLocal({
     state,
     port: null,
     signal: stop.signal,
@@ -45,8 +45,8 @@ async function open(parts: Partial<LocalParts> = {}): Promise<LocalDoor> {
     },
     ...parts,
   });
-  doors.push(door);
-  return door;
+  listeners.push(listener);
+  return listener;
 }
 
 const ask = (path: `/${string}`, body?: unknown) =>
@@ -66,9 +66,9 @@ test("answers on a socket that only its owner may open", async () => {
 
 test("takes the place of a socket that a killed worker left, and leaves none behind", async () => {
   writeFileSync(socketOf(state), "");
-  const door = await open();
+  const listener = await open();
   expect(await ask("/again")).toEqual({ path: "/again" });
-  await door.close();
+  await listener.close();
   expect(existsSync(socketOf(state))).toBe(false);
   await expect(ask("/gone")).rejects.toMatchObject({ code: "NO_WORKER" });
 });
@@ -76,10 +76,10 @@ test("takes the place of a socket that a killed worker left, and leaves none beh
 test.each([null, 0])("removes the token that a killed worker left, and its own at the end (port %s)", async (port) => {
   const file = join(state, "local.token");
   writeFileSync(file, "old\n");
-  const door = await open({ port });
+  const listener = await open({ port });
   expect(existsSync(file)).toBe(port !== null);
   if (port !== null) expect(readFileSync(file, "utf8")).not.toContain("old");
-  await door.close();
+  await listener.close();
   expect(existsSync(file)).toBe(false);
 });
 
@@ -94,11 +94,11 @@ test("a fault arrives as the same fault", async () => {
 });
 
 test("on loopback nobody is answered without the token, nor for another host's name, nor for a page of a browser", async () => {
-  const door = await open({ port: 0 });
-  const url = `${door.url}/v1/state`;
-  const token = readFileSync(door.tokenFile ?? "", "utf8").trim();
+  const listener = await open({ port: 0 });
+  const url = `${listener.url}/v1/state`;
+  const token = readFileSync(listener.tokenFile ?? "", "utf8").trim();
   const authorization = `Bearer ${token}`;
-  expect(statSync(door.tokenFile ?? "").mode & 0o777).toBe(0o600);
+  expect(statSync(listener.tokenFile ?? "").mode & 0o777).toBe(0o600);
   expect((await fetch(url)).status).toBe(401);
   expect((await fetch(url, { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
   expect((await fetch(url, { headers: { authorization, origin: "https://evil.example" } })).status).toBe(401);
@@ -161,15 +161,15 @@ test("a state folder whose path is too long for a socket has it in a short priva
   const temporary = join(state, "tmp");
   mkdirSync(temporary);
   const about = { state: folder, temporaries: [join(state, "missing"), temporary] };
-  const door = await open(about);
-  const socket = door.socket ?? "";
+  const listener = await open(about);
+  const socket = listener.socket ?? "";
   expect(socket.startsWith(temporary)).toBe(true);
   expect(statSync(dirname(socket)).mode & 0o777).toBe(0o700);
   expect(statSync(socket).mode & 0o777).toBe(0o600);
   const asking = () =>
     askLocal(folder, { asked: "GET /v1/x", answer: z.object({ path: z.string() }), signal: stop.signal });
   expect(await asking()).toEqual({ path: "/v1/x" });
-  await door.close();
+  await listener.close();
   expect(readdirSync(dirname(socket))).toEqual([]);
   expect(readdirSync(folder)).toEqual([]);
   await expect(asking()).rejects.toMatchObject({ code: "NO_WORKER" });
@@ -187,10 +187,10 @@ test("where no short private folder can be had either there is no socket, and lo
   // Others may write to it.
   mkdirSync(join(temporary, `tidemark-run-${process.getuid?.() ?? 0}`));
   chmodSync(join(temporary, `tidemark-run-${process.getuid?.() ?? 0}`), 0o777);
-  const door = await open({ state: folder, port: 0, temporaries: [folder, temporary] });
-  expect(door.socket).toBeNull();
-  const authorization = `Bearer ${readFileSync(door.tokenFile ?? "", "utf8").trim()}`;
-  expect((await fetch(`${door.url}/v1/state`, { headers: { authorization } })).status).toBe(200);
+  const listener = await open({ state: folder, port: 0, temporaries: [folder, temporary] });
+  expect(listener.socket).toBeNull();
+  const authorization = `Bearer ${readFileSync(listener.tokenFile ?? "", "utf8").trim()}`;
+  expect((await fetch(`${listener.url}/v1/state`, { headers: { authorization } })).status).toBe(200);
   const asking = askLocal(folder, { asked: "GET /v1/state", answer: z.unknown(), signal: stop.signal });
   await expect(asking).rejects.toMatchObject({ code: "NO_WORKER" });
 });

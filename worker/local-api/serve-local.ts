@@ -34,7 +34,7 @@ export interface ProgramPlace {
   gid: number;
 }
 
-export interface LocalDoor {
+export interface LocalListener {
   /** Null where its path would be too long, and no short private folder can be had. */
   socket: string | null;
   /** Symbolic link in the state folder to a socket elsewhere. */
@@ -61,10 +61,10 @@ export interface LocalParts {
 const MOST_BODY_BYTES = 64 * 1024;
 
 /** Starts the servers. @throws Fault PORT_IN_USE, FOLDER_UNWRITABLE */
-export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
+export async function serveLocal(parts: LocalParts): Promise<LocalListener> {
   const { state, port, program = null } = parts;
   const servers: Server[] = [];
-  const door: LocalDoor = {
+  const listener: LocalListener = {
     socket: null,
     link: null,
     programSocket: null,
@@ -72,7 +72,7 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
     tokenFile: null,
     close: async () => {
       await Promise.all(servers.map(close));
-      for (const path of [door.link, door.socket, door.programSocket, door.tokenFile])
+      for (const path of [listener.link, listener.socket, listener.programSocket, listener.tokenFile])
         if (path !== null) await removeOwned("state-file", path);
     },
   };
@@ -83,10 +83,10 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
   if (socket !== null) {
     servers.push(await listen(parts, { path: socket, token: null }));
     await chmod(socket, 0o600);
-    door.socket = socket;
+    listener.socket = socket;
     if (socket !== usual) {
       await symlink(socket, usual);
-      door.link = usual;
+      listener.link = usual;
     }
   }
   if (program !== null) {
@@ -95,21 +95,21 @@ export async function serveLocal(parts: LocalParts): Promise<LocalDoor> {
     servers.push(await listen(parts, { path, token: null }));
     await chmod(path, 0o600);
     await chown(path, program.uid, program.gid);
-    door.programSocket = path;
+    listener.programSocket = path;
   }
   const tokenFile = join(state, "local.token");
   // Remove the useless token of a killed worker, even if this worker opens no port.
   await removeOwned("state-file", tokenFile);
   if (port !== null) {
     const token = randomBytes(32).toString("base64url");
-    door.tokenFile = tokenFile;
+    listener.tokenFile = tokenFile;
     await writeFile(tokenFile, `${token}\n`, { mode: 0o600, flag: NEW_FILE });
     const server = await listen(parts, { port, token });
     servers.push(server);
     const address = server.address();
-    door.url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : port}`;
+    listener.url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : port}`;
   }
-  return door;
+  return listener;
 }
 
 function close(server: Server): Promise<void> {

@@ -34,10 +34,10 @@ export interface PartSum {
 
 export type Expected =
   | { kind: "whole"; crc32: string }
-  /** CRC32 over the CRC32s of the pieces. */
+  /** CRC32 over the CRC32s of the parts. */
   | { kind: "parts"; crc32: string }
   | { kind: "md5"; md5: string }
-  /** MD5 over the MD5s of the pieces. */
+  /** MD5 over the MD5s of the parts. */
   | { kind: "md5-parts"; md5: string }
   | { kind: "nothing" };
 

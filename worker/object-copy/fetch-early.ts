@@ -32,7 +32,7 @@ export function createEarlyFetches(engine: Engine, outer: AbortSignal): EarlyFet
   let left = MOST;
   let isOver = false;
   const isWanted = () => !isOver;
-  /** After a failure no further fetch begins here, because others may fail too; the download itself retries. */
+  /** Stops early fetches after a failure, because others may fail too; the download itself retries. */
   const failed = (error: unknown) => {
     isOver = true;
     return toFault(error);

@@ -64,7 +64,7 @@ function goOn(all: readonly ProcessEntry[], except: ReadonlySet<number>): void {
   for (const one of all) if (!except.has(one.pid)) signalProcess(one, "SIGCONT");
 }
 
-/** `patienceMs`: time that a stop has. */
+/** Returns the processes that a program started, with the means to end them. `patienceMs`: time that a stop has. */
 export function descendantsOf(
   record: Pick<ProgramRecord, "id" | "process">,
   { patienceMs: graceMs }: { patienceMs: number },

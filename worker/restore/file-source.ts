@@ -19,8 +19,8 @@ export interface KeyedFile {
 }
 
 /**
- * Returns a file as a source of ranges. Plain ranges are checked by the ETag but by no checksum; encrypted ones by the tags of
- * their segments. Nothing is kept. Faults of `read`: as `receivePieces`, SEAL_BROKEN.
+ * Returns a file as a source of ranges. Plain ranges are checked by the ETag only, encrypted ones by the tags of their
+ * segments. Keeps no bytes. Faults of `read`: as `receivePieces`, SEAL_BROKEN.
  */
 export const sourceOfFile = (engine: Engine, { file, fileKey }: KeyedFile, watch: ReadWatch): ByteSource => ({
   sizeBytes: file.sizeBytes,

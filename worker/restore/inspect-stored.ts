@@ -54,7 +54,10 @@ export function inspectorOf(
   };
 }
 
-/** A compressed file can only be read as a whole; it is small, because only packs hold such files. */
+/**
+ * Opens a file for inspection. A compressed one can only be read as a whole, which is cheap: only small files in packs
+ * are compressed.
+ */
 async function openFile(engine: Engine, keyed: KeyedFile, watch: ReadWatch): Promise<ByteSource> {
   const { file, fileKey } = keyed;
   const isFrame = file.extents.some((one) => (fileKey === undefined ? one.stored !== undefined : isSealedFrame(one)));

@@ -12,8 +12,8 @@ import { abandonUpload } from "../transfer/upload/send.ts";
 import type { Say } from "./keep-after-commits.ts";
 
 /**
- * Removes the parts of multipart uploads that earlier writers of a run gave up: those of a machine that was lost stay in the
- * bucket and cost storage until somebody aborts the upload.
+ * Aborts multipart uploads that earlier writers of a run left unfinished. Their parts stay in the bucket, and cost
+ * storage, until the upload is aborted.
  */
 
 interface BegunUpload {
@@ -25,9 +25,9 @@ interface BegunUpload {
 export interface UploadCalls {
   /** Returns at most a thousand uploads below a folder, in the order of their keys. Faults: those of the store, CANCELLED. */
   list(folder: string): Promise<BegunUpload[]>;
-  /** Returns the bytes of the parts that the store has; 0 where it does not tell. Faults: CANCELLED. */
+  /** Returns the bytes of the parts that the store has; 0 when it does not tell. Faults: CANCELLED. */
   sizeOf(upload: BegunUpload): Promise<number>;
-  /** An upload that is not there is what was wanted. Faults: those of the store, CANCELLED. */
+  /** Aborts an upload; a missing one is no failure. Faults: those of the store, CANCELLED. */
   abort(upload: BegunUpload): Promise<void>;
 }
 
@@ -63,17 +63,17 @@ export function createUploadCalls(storeSession: StoreSession, signal: AbortSigna
 interface AbortParts {
   uploads: UploadCalls;
   prefix: string;
-  /** @throws Fault EPOCH_OVER when another node writes the run, those of the store */
+  /** Checks that this node still writes the run. @throws Fault EPOCH_OVER when another node does, those of the store */
   assertWriter(run: RunName, epoch: number): Promise<void>;
 }
 
 const LANES = 4;
 
 /**
- * Aborts the uploads of a run whose epoch is lower than `first`, at most a thousand. Such an upload can belong to no checkpoint
- * any more: a manifest of its epoch is not accepted, and what a node captured then it does not send. `epoch`: the present one;
- * `first`: the first of the lines that its program began since, which the node may still send.
- * @throws Fault EPOCH_OVER when another node writes the run, those of the store
+ * Aborts at most a thousand uploads of a run with epochs below `first`. They belong to no checkpoint: no manifest of
+ * their epochs is accepted any more, and their nodes send no more captures of them. `epoch`: the present epoch;
+ * `first`: the lowest epoch that this node may still send captures of. @throws Fault EPOCH_OVER when another node
+ * writes the run, those of the store
  */
 export async function abortEnded(
   { uploads, prefix, assertWriter }: AbortParts,
@@ -96,7 +96,7 @@ export async function abortEnded(
 export interface UploadAborter {
   /** `first`: the lowest epoch that this node may still send checkpoints of. */
   claimed(run: RunName, epoch: number, first: number): void;
-  /** Waits up to so many ms for what is under way, then aborts nothing more. No faults. */
+  /** Waits up to this many ms for the abort in progress, then aborts nothing more. Never throws. */
   finish(mostMs: number): Promise<void>;
 }
 
@@ -117,7 +117,7 @@ export function createUploadAborter(parts: AbortParts & { say: Say }): UploadAbo
       parts.say(sentence, { type: "uploads-aborted", run, count, bytes });
     } catch (error) {
       const fault = toFault(error, { op: "abort uploads", subject: run }).toData();
-      // The next writer tries again, and a run that another node took over is not ours to clear.
+      // The next writer tries again. A run that another node took over must not be cleaned up by this one.
       if (fault.code === "CANCELLED" || fault.code === "EPOCH_OVER") return;
       const sentence = `Parts of uploads of ${run} that earlier writers left unfinished may stay in the bucket: ${sentenceOf(fault)}`;
       parts.say(sentence, { type: "note", sentence });
@@ -126,7 +126,7 @@ export function createUploadAborter(parts: AbortParts & { say: Say }): UploadAbo
   return {
     claimed: (run, epoch, first) => {
       const name = `${run}/${epoch}`;
-      // The first epoch of a run has none before it.
+      // The first epoch of a run has no earlier one.
       if (epoch <= 1 || begun.has(name)) return;
       begun.add(name);
       const task = abort(run, epoch, first).finally(() => running.delete(task));

@@ -10,43 +10,45 @@ import { findObject, headObject } from "../object-copy/requests/head.ts";
 import { readPieces } from "../object-copy/requests/read-range.ts";
 import type { StoreSession } from "../store-session/store-session.ts";
 
-/** Small objects of a bucket (claims, leases, manifests), read and written in one piece with keys that are here. */
+/** Reads and writes small objects of a bucket (claims, leases, manifests) as a whole, with this node's keys. */
 export interface BucketCalls {
-  /** Returns an object; null where there is none. Faults: BAD_INPUT when it is no text, those of the store, CANCELLED. */
+  /**
+   * Returns an object; null when there is none. Faults: BAD_INPUT when it is not text, those of the store, CANCELLED.
+   */
   read(key: string): Promise<StoredText | null>;
   /**
-   * Writes under a condition; returns the new ETag, or null when the condition did not hold. A write whose answer was lost is
-   * recognised by its text, which therefore has to be new each time. Faults: those of the store, CANCELLED.
+   * Writes under a condition. Returns the new ETag, or null when the condition did not hold. If an answer was lost, the
+   * write is recognized by its text, so every text must be unique. Faults: those of the store, CANCELLED.
    */
   write(key: string, text: string, condition?: WriteCondition): Promise<string | null>;
-  /** Faults: those of the store, CANCELLED. */
+  /** Lists objects. Faults: those of the store, CANCELLED. */
   list(prefix: string): AsyncGenerator<ListedObject>;
   /** Returns whether the bytes of an object can be read now. Faults: NO_SUCH_KEY, those of the store, CANCELLED. */
   archiveState(key: string): Promise<ArchiveState>;
-  /** Returns the names of the folders right below a prefix. Faults: those of the store, CANCELLED. */
+  /** Returns the names of the folders directly below a prefix. Faults: those of the store, CANCELLED. */
   folders(prefix: string): Promise<string[]>;
-  /** An object that is not there is what was wanted. Faults: those of the store, CANCELLED. */
+  /** Deletes an object; a missing one is no failure. Faults: those of the store, CANCELLED. */
   remove(key: string): Promise<void>;
-  /** Number of requests that are worth sending at a time. */
+  /** Number of requests that are useful in parallel. */
   readonly width: number;
-  /** Epoch ms by the store's clock: the last `Date` it gave, and what has passed since by a clock that only goes up. */
+  /** Returns epoch ms by the store's clock: its last `Date` plus the time since, measured by a monotonic clock. */
   now(): number;
 }
 
 export interface StoredText {
   text: string;
-  /** With quotes. */
+  /** Includes the quotes. */
   etag: string;
-  /** Epoch ms by the store's clock; null where it does not say. */
+  /** Epoch ms by the store's clock; null when the store does not tell. */
   modifiedAtMs: number | null;
 }
 
-/** `absent`: only where nothing lies. An ETag: only over that version. */
+/** `absent`: only when no object exists. An ETag: only over that version. */
 export type WriteCondition = { kind: "absent" } | { kind: "version"; etag: string };
 
-/** More than the largest manifest. */
+/** Larger than the largest manifest. */
 const MOST_BYTES = 64 * 1024 * 1024;
-/** An answer that is held in memory is cut off above 8 MiB; what may be larger is read in ranges. */
+/** An answer held in memory is cut off above 8 MiB; larger objects are read in ranges. */
 const LARGE_BYTES = 4 * 1024 * 1024;
 
 const isMissing = (error: unknown): boolean =>
@@ -76,7 +78,7 @@ function etagOf(answer: HttpAnswer, at: { op: string; key: string }): string {
   throw new Fault("UNEXPECTED_ANSWER", { op: at.op, subject: at.key, detail: "it has no ETag" });
 }
 
-/** `width`: number of connections that its requests share. */
+/** Creates the calls over a store session. `width`: number of connections that its requests share. */
 export function createBucketCalls(
   storeSession: StoreSession,
   { signal, width }: { signal: AbortSignal; width: number },
@@ -86,7 +88,7 @@ export function createBucketCalls(
     const storeMs = instantOf(headers["date"]);
     if (storeMs !== null) clock = { storeMs, seenMs: performance.now() };
   };
-  /** Null when it is too large for one answer. */
+  /** Returns a small object; null when it is too large for one answer. */
   const readSmall = (key: string): Promise<StoredText | null> =>
     askStore(storeSession, { op: "GetObject", method: "GET", at: { key }, headers: RANGE, signal }, (answer) => {
       learnTime(answer);
@@ -143,7 +145,7 @@ export function createBucketCalls(
     write: async (key, text, condition) => {
       const etag = await put(key, text, condition);
       if (etag !== null || condition === undefined) return etag;
-      // The answer to a first try may have been lost, and the second met what the first had written.
+      // The first try may have succeeded although its answer was lost, so that the second met its object.
       const there = await read(key);
       return there?.text === text ? there.etag : null;
     },

@@ -8,7 +8,7 @@ import type { RunName } from "#protocol/base/names.ts";
 import { nameOfPlace, placeOf, shownPlace, type ShownPlace } from "#protocol/checkpoint/place.ts";
 import { abandonedIn, type ListedCheckpoint, type RunRecord, type RunRecords } from "./run-record.ts";
 
-/** Which checkpoint of a run is meant. The rules are those of a hub: `server/core/runs/newest.ts`. */
+/** Chooses a checkpoint of a run by the rules of the hub: `server/core/runs/newest.ts`. */
 
 export interface Chosen {
   listed: ListedCheckpoint;
@@ -18,11 +18,11 @@ export interface Chosen {
 export interface Choosing {
   records: RunRecords;
   record: RunRecord;
-  /** Found damaged, by this node or by another: passed over while there is another checkpoint. */
+  /** Found damaged by any node: chosen only when there is no other checkpoint. */
   damaged: ReadonlySet<string>;
 }
 
-/** Combines what the bucket says of a run with the checkpoints that this node itself found damaged. */
+/** Combines the bucket's record of a run with the checkpoints that this node found damaged. */
 export const choosingFrom = (
   records: RunRecords,
   record: RunRecord,
@@ -33,7 +33,7 @@ export const choosingFrom = (
   damaged: new Set([...record.damaged, ...found]),
 });
 
-/** Returns records whose manifests have the doubts that arose after they were written. */
+/** Returns records with the doubts that arose after their manifests were written. */
 const withDoubts = (records: RunRecords, doubted: ReadonlyMap<string, string>): RunRecords => ({
   ...records,
   manifest: async (listed) => {
@@ -50,10 +50,16 @@ const doubtOf = (manifest: StoredManifest): string | null => (isAdopted(manifest
 const isPiece = (manifest: StoredManifest): boolean =>
   !isAdopted(manifest) && manifest.piece !== undefined && manifest.joined === undefined;
 
-/** A program may go on from it by itself: it is no final model, and whole as far as its files tell. */
+/**
+ * Returns whether a program may continue from it automatically: it is no final model, and complete as far as its files
+ * show.
+ */
 const isResumable = (manifest: StoredManifest): boolean => roleOf(manifest) === null && doubtOf(manifest) === null;
 
-/** Returns the first of `listed` that fits; one whose manifest is gone or cannot be read is passed over. Faults: those of the store. */
+/**
+ * Returns the first suitable one of `listed`; skips those whose manifests are missing or unreadable. Faults: those of
+ * the store.
+ */
 async function firstOf(
   records: RunRecords,
   listed: readonly ListedCheckpoint[],
@@ -70,7 +76,7 @@ async function firstOf(
   return null;
 }
 
-/** Prefers what is not known to be damaged. */
+/** Prefers checkpoints that are not known to be damaged. */
 async function soundFirst(
   { records, damaged }: Choosing,
   listed: readonly ListedCheckpoint[],
@@ -81,7 +87,10 @@ async function soundFirst(
   return found ?? (sound.length === listed.length ? null : firstOf(records, listed, fits));
 }
 
-/** Returns the newest that a run goes on from by itself; null when it has none. Faults: those of the store. */
+/**
+ * Returns the newest checkpoint from which a run continues automatically; null when it has none. Faults: those of the
+ * store.
+ */
 export function newestOf(choosing: Choosing): Promise<Chosen | null> {
   const abandoned = abandonedIn(choosing.record);
   const listed = choosing.record.checkpoints.filter(({ checkpointId }) => !abandoned.has(checkpointId));
@@ -92,7 +101,10 @@ export function newestOf(choosing: Choosing): Promise<Chosen | null> {
 export const newestOfAny = ({ records, record }: Choosing): Promise<Chosen | null> =>
   firstOf(records, record.checkpoints, () => true);
 
-/** Returns the newest of one step, of those that are doubtful or abandoned where there is no other. Faults: those of the store. */
+/**
+ * Returns the newest checkpoint of one step; a doubtful or abandoned one only when there is no other. Faults: those of
+ * the store.
+ */
 export async function newestOfStep(choosing: Choosing, step: number): Promise<Chosen | null> {
   const abandoned = abandonedIn(choosing.record);
   const all = choosing.record.checkpoints.filter((one) => one.step === step);
@@ -105,7 +117,10 @@ export async function newestOfStep(choosing: Choosing, step: number): Promise<Ch
   );
 }
 
-/** Returns the newest doubtful one that is later than `newest`; null where there is none. Faults: those of the store. */
+/**
+ * Returns the newest doubtful checkpoint that is later than `newest`; null when there is none. Faults: those of the
+ * store.
+ */
 export function doubtfulAfter(choosing: Choosing, newest: Chosen | null): Promise<Chosen | null> {
   const abandoned = abandonedIn(choosing.record);
   const later = choosing.record.checkpoints.filter(
@@ -117,8 +132,8 @@ export function doubtfulAfter(choosing: Choosing, newest: Chosen | null): Promis
 }
 
 /**
- * Returns the newest doubtful final model that no later whole one replaces; null where there is none. Looks only at what is as late
- * as `newest`, because a final model is the last of a run. Faults: those of the store.
+ * Returns the newest doubtful final model that no later complete one replaces; null when there is none. Searches only
+ * as far back as `newest`, because a final model is the last checkpoint of a run. Faults: those of the store.
  */
 async function doubtfulFinal({ records, record }: Choosing, newest: Chosen | null): Promise<StoredManifest | null> {
   const late = record.checkpoints.filter(({ writerEpoch, step }) => {
@@ -145,8 +160,8 @@ async function doubtfulPoints(choosing: Choosing, newest: Chosen | null): Promis
 }
 
 /**
- * Returns what a run can be continued from, by its bucket; null for a run that the bucket does not know. `trashedStep` is told only
- * where nothing else is left, as a hub tells it. Faults: those of the store.
+ * Returns the checkpoints from which a run can be continued, by its bucket; null for a run that is not in the bucket.
+ * Sets `trashedStep` only when nothing else is left, as a hub does. Faults: those of the store.
  */
 export async function restorePointOf(choosing: Choosing, run: RunName): Promise<RestorePoint | null> {
   const { records, record, damaged } = choosing;
@@ -171,7 +186,7 @@ export interface CheckpointWish {
   role?: CheckpointRole | undefined;
 }
 
-/** Returns the newest of a role, by `KINDS_BY_TRUST`; null where there is none. Faults: those of the store. */
+/** Returns the newest of a role, by `KINDS_BY_TRUST`; null when there is none. Faults: those of the store. */
 async function newestOfRole({ records, record, damaged }: Choosing, role: CheckpointRole): Promise<Chosen | null> {
   for (const { isDamaged, isDoubtful } of KINDS_BY_TRUST) {
     const listed = record.checkpoints.filter(({ checkpointId }) => damaged.has(checkpointId) === isDamaged);
@@ -182,7 +197,9 @@ async function newestOfRole({ records, record, damaged }: Choosing, role: Checkp
   return null;
 }
 
-/** Returns what `findCheckpoint` asks for; null where there is none. Faults: those of the store. */
+/**
+ * Returns the checkpoint that a `findCheckpoint` call asks for; null when there is none. Faults: those of the store.
+ */
 export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Promise<Chosen | null> {
   const { records, record } = choosing;
   const { step, before, name, role } = wish;
@@ -213,18 +230,18 @@ export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Pr
     );
   }
   if (step === undefined) return newestOf(choosing);
-  // A person who names a step finds it until it is deleted.
+  // A checkpoint in the trash is found by its step until it is deleted.
   const inTrash = record.trashed.filter((one) => one.step === step);
   return (await newestOfStep(choosing, step)) ?? firstOf(records, inTrash, () => true);
 }
 
-/** Returns where a restore puts a checkpoint below its watched folder, by what its manifest shows. */
+/** Returns where a restore puts a checkpoint below its watched folder, as far as its manifest shows. */
 export const placeOfStored = (manifest: StoredManifest): ShownPlace => placeOf(manifest, placeIn(manifest));
 
 const placeIn = (manifest: StoredManifest) =>
   isAdopted(manifest) || manifest.place === undefined ? null : shownPlace.parse(manifest.place);
 
-/** Returns a checkpoint as a node is told of it. */
+/** Returns the description of a checkpoint that nodes receive. */
 export function foundOf(run: RunName, { listed, manifest }: Chosen): FoundCheckpoint {
   const place = placeIn(manifest);
   return {

@@ -11,32 +11,35 @@ import { doubtfulAfter, foundOf, newestOf, newestOfStep, type Choosing, type Cho
 import type { HubMarkWatch } from "./hub-mark.ts";
 import { takeLease, type Lease, type LeaseParts } from "./writer-lease.ts";
 
-/** Lines that the program of this node has left since for new ones, by epoch: what was captured of them may still be sent. */
+/** Lines that the program of this node has left for newer ones, by epoch: their captures may still be sent. */
 type EarlierLines = ReadonlyMap<number, EarlierLine>;
 
-/** The runs that this node writes, with the lease of each. */
+/** Runs that this node writes, with the lease of each. */
 export interface RunClaims {
   parts: Omit<LeaseParts, "run">;
   leases: Map<RunName, { lease: Lease; epoch: number | null; earlier: EarlierLines }>;
-  /** Runs `work` when nothing else claims the run. */
+  /** Runs `work` while no other call of this process claims the run. */
   inTurn<T>(run: RunName, work: () => Promise<T>): Promise<T>;
-  /** @throws Fault EPOCH_OVER when another node was seen to write the run, PREFIX_OF_HUB when a hub was seen to keep the prefix */
+  /**
+   * Checks that this node may still write the run. @throws Fault EPOCH_OVER when another node writes it, PREFIX_OF_HUB
+   * when a hub manages the prefix
+   */
   requireWriter(run: RunName, epoch: number): void;
   /** Returns the lowest epoch that this node may still send checkpoints of. */
   firstSendable(run: RunName, epoch: number): number;
   /** Returns the earlier line of an epoch that this node may still send checkpoints of; null: it is the present epoch. */
   earlierLine(run: RunName, epoch: number): EarlierLine | null;
   /**
-   * Renews the lease of a run where that was last done more than `olderMs` ago, and so finds out whether somebody has taken it.
-   * @throws Fault EPOCH_OVER, PREFIX_OF_HUB, those of the store
+   * Renews the lease of a run that was last renewed more than `olderMs` ago, and so detects another writer. @throws
+   * Fault EPOCH_OVER, PREFIX_OF_HUB, those of the store
    */
   confirm(run: RunName, epoch: number, olderMs: number): Promise<void>;
-  /** Renews all leases. Those that another writer has taken are known as lost afterwards. No faults. */
+  /** Renews all leases, and notes those that another writer has taken as lost. Never throws. */
   renewAll(): Promise<void>;
   giveBack(): Promise<void>;
 }
 
-/** Nobody takes a lease before `LEASE_MS`; what was renewed less than this ago needs no new look. */
+/** Nobody takes a lease before `LEASE_MS`, so a lease renewed within this time is not checked again. */
 export const SURE_MS = LEASE_MS / 2;
 
 export function createRunClaims(parts: {
@@ -85,14 +88,16 @@ export function createRunClaims(parts: {
 
 const MOST_TRIES = 20;
 
-/** Writes the claim of an epoch unless somebody has. Returns whether it is ours. Faults: those of the store. */
+/**
+ * Writes the claim of an epoch unless another node has. Returns whether the claim is ours. Faults: those of the store.
+ */
 async function writeClaim({ calls, prefix, isConditional }: RunClaims["parts"], claim: EpochClaim): Promise<boolean> {
   const key = epochClaimKey(prefix, claim);
   const text = JSON.stringify(claim);
   if (isConditional) return (await calls.write(key, text, { kind: "absent" })) !== null;
   if ((await calls.read(key)) !== null) return false;
   await calls.write(key, text);
-  // Another may have written it in the same moment; the later one stands.
+  // Another node may have written it at the same moment; the later write wins.
   return (await calls.read(key))?.text === text;
 }
 
@@ -102,7 +107,7 @@ interface Wish {
   isLine: true | undefined;
   /** With `isLine`: where the line branches off. */
   branch: LineBranch | undefined;
-  /** Reads what the bucket says of the run now. */
+  /** Reads the bucket's record of the run now. */
   read(): Promise<Choosing>;
 }
 
@@ -111,10 +116,10 @@ const parentOf = (chosen: Chosen | null): Parent =>
   chosen === null ? null : { epoch: chosen.listed.writerEpoch, step: chosen.listed.step };
 
 /**
- * Claims a run as a hub would: the node of the latest epoch goes on with it; any other opens the next one, which starts from the
- * newest complete checkpoint. The lease comes first, so that nothing is written any more while the bucket is read.
- * `from`: where a person has it start. `isLine`: the program began anew.
- * @throws Fault RUN_IN_USE, NOT_FOUND (no complete checkpoint of that step), CONFLICT, those of the store
+ * Claims a run as a hub would. The node of the latest epoch continues it; any other node opens the next epoch, from the
+ * newest complete checkpoint. Takes the lease first, so that no other node writes while the bucket is read. `from`:
+ * checkpoint that a person chose. `isLine`: the program began anew. @throws Fault RUN_IN_USE, NOT_FOUND (no complete
+ * checkpoint of that step), CONFLICT, those of the store
  */
 export function claimRun(claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
   return claims.inTurn(wish.run, async () => {
@@ -122,7 +127,7 @@ export function claimRun(claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
     try {
       return await claimUnder(held, claims, wish);
     } catch (error) {
-      // A node that cannot write the run, for want of its key for example, must not keep it from others.
+      // A node that cannot write the run, for example because it lacks the encryption key, must not block other nodes.
       if (claims.leases.get(wish.run)?.epoch === null) {
         claims.leases.delete(wish.run);
         await held.giveBack();
@@ -148,9 +153,9 @@ async function claimUnder(held: Lease, claims: RunClaims, wish: Wish): Promise<C
 }
 
 /**
- * Writes the epoch of a new claim into the lease. On a store without conditional writes two nodes can take a lease in the same
- * moment; the one whose lease was written over has written nothing of the run, and waits as for any other writer.
- * @throws Fault RUN_IN_USE, those of the store
+ * Writes the epoch of a new claim into the lease. On a store without conditional writes two nodes can take a lease at
+ * the same moment. The one whose lease was overwritten has written nothing of the run yet, and waits. @throws Fault
+ * RUN_IN_USE, those of the store
  */
 async function setFirstEpoch(held: Lease, { run, epoch }: { run: RunName; epoch: number }): Promise<void> {
   try {
@@ -162,7 +167,7 @@ async function setFirstEpoch(held: Lease, { run, epoch }: { run: RunName; epoch:
   }
 }
 
-/** Goes on with the lease that is held, or takes it. @throws Fault RUN_IN_USE, those of the store */
+/** Continues with the lease that this node holds, or takes the lease. @throws Fault RUN_IN_USE, those of the store */
 async function hold(claims: RunClaims, run: RunName): Promise<Lease> {
   const held = claims.leases.get(run);
   if (held !== undefined) {
@@ -170,7 +175,7 @@ async function hold(claims: RunClaims, run: RunName): Promise<Lease> {
       await held.lease.renew(SURE_MS);
       return held.lease;
     } catch (error) {
-      // Whoever took it may have ended meanwhile.
+      // The node that took it may have ended meanwhile.
       if (!isFault(error) || error.code !== "EPOCH_OVER") throw error;
     }
   }
@@ -179,13 +184,16 @@ async function hold(claims: RunClaims, run: RunName): Promise<Lease> {
   return lease;
 }
 
-/** Returns the epochs of a node before its present one, back to the one that its lines began from. The last claim is the present one. */
+/**
+ * Returns the epochs of a node before its present one, back to the one from which its lines branched. The last claim is
+ * the present one.
+ */
 function earlierLines(known: readonly EpochClaim[], nodeId: string): EarlierLines {
   const byEpoch = new Map(known.map((claim) => [claim.epoch, claim]));
   const lines = new Map<number, EarlierLine>();
   let later = known.at(-1);
   while (later?.branch !== undefined && later.isChosen !== true && later.node.id === nodeId) {
-    // A claim that could not be read may be of another node.
+    // A claim that could not be read may belong to another node.
     const before = byEpoch.get(later.epoch - 1);
     if (before === undefined || before.node.id !== nodeId || before.groupOf !== undefined) break;
     const { parent, branch } = before;
@@ -196,7 +204,7 @@ function earlierLines(known: readonly EpochClaim[], nodeId: string): EarlierLine
 }
 
 interface Decided {
-  /** Null: somebody else has written the claim of that number. */
+  /** Opens an epoch. Returns null when another node has written the claim with that number. */
   claim: EpochClaim | null;
   newest: Chosen | null;
   said: Pick<ClaimAnswer, "from">;
@@ -211,7 +219,7 @@ async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promis
     openEpoch(claims, { run: wish.run, epoch: highestEpoch + 1, start, about });
   const isOwn = last !== null && last.node.id === claims.parts.node.id && last.groupOf === undefined;
   if (isLine === true) {
-    // Whoever asks again, because no answer came, asks for the line that is open.
+    // A repeated request, whose answer was lost, gets the line that is open already.
     const isOpen = isOwn && last.epoch >= highestEpoch && isSameBranch(last.branch, branch);
     if (!isOpen && branch !== undefined && branch.after.epoch !== highestEpoch) {
       const detail = `the line follows epoch ${branch.after.epoch}, and the run is at ${highestEpoch}`;
@@ -233,7 +241,7 @@ async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promis
   return { claim: await open(newest, {}), newest, said };
 }
 
-/** @throws Fault NOT_FOUND */
+/** Returns the checkpoint from which the run starts. @throws Fault NOT_FOUND */
 async function requireStep(run: RunName, choosing: Choosing, step: number): Promise<Chosen> {
   const chosen = await newestOfStep(choosing, step);
   if (chosen !== null) return chosen;

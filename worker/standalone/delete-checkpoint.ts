@@ -8,19 +8,22 @@ import type { BucketCalls } from "./bucket-calls.ts";
 import type { RestoreLeases } from "./restore-leases.ts";
 import { readManifestKey, type ListedCheckpoint, type RunRecord, type RunRecords } from "./run-record.ts";
 
-/** Deletes checkpoints whose time in the trash is over. A deletion that is interrupted is continued by the next writer. */
+/** Deletes checkpoints whose time in the trash is over. The next writer continues an interrupted deletion. */
 
 export interface DeletionParts {
   calls: BucketCalls;
   records: RunRecords;
   prefix: string;
   restores: RestoreLeases;
-  /** @throws Fault EPOCH_OVER when another node writes the run, those of the store */
+  /** Checks that this node still writes the run. @throws Fault EPOCH_OVER when another node does, those of the store */
   assertWriter(): Promise<void>;
 }
 
 const LANES = 8;
-/** Author of trash records. Only these are emptied: what a hub moved to the trash is left to a hub. */
+/**
+ * Author of trash records. Only checkpoints with its records are deleted; those that a hub moved to the trash are left
+ * to a hub.
+ */
 export const AUTHOR = "--keep on ";
 
 /** Returns whether a node's rules moved a checkpoint to the trash, and its time there is over. */
@@ -34,7 +37,7 @@ export function isDue(
   return state.trash.by.startsWith(AUTHOR) && state.trash.until <= calls.now();
 }
 
-/** The deletion of one checkpoint that was begun. Its object lies in the bucket from before the first deletion until after the last. */
+/** Plan of the deletion of one checkpoint. Its object exists from before the first deletion until after the last. */
 const deletion = z.object({
   format: z.literal("tidemark.deletion"),
   version: z.literal(1),
@@ -54,7 +57,7 @@ const deletionKey = (prefix: string, { run, checkpointId }: Pick<Deletion, "run"
  */
 export async function deleteCheckpoint(parts: DeletionParts, run: RunName, one: ListedCheckpoint): Promise<boolean> {
   const planned = await planDeletion(parts, run, one);
-  // Looked for after the plan was written: a node announces its restore first, and looks for the plan afterwards.
+  // Checked after the plan was written, because a node announces its restore first and looks for the plan afterwards.
   if ((await parts.restores.restoring(run)).has(one.checkpointId)) {
     await parts.calls.remove(deletionKey(parts.prefix, planned));
     return false;
@@ -64,8 +67,9 @@ export async function deleteCheckpoint(parts: DeletionParts, run: RunName, one: 
 }
 
 /**
- * Announces a restore of this node. Returns what to call at its end. A store that does not answer does not stop the restore, which
- * waits for it. @throws Fault NOT_FOUND when the checkpoint is being deleted, CANCELLED
+ * Announces a restore of this node. Returns a function to call at its end. A store that does not answer does not stop
+ * the restore, which waits for the store anyway. @throws Fault NOT_FOUND when the checkpoint is being deleted,
+ * CANCELLED
  */
 export async function announceRestore(
   { calls, records, prefix, restores }: Omit<DeletionParts, "assertWriter">,
@@ -73,11 +77,12 @@ export async function announceRestore(
 ): Promise<() => Promise<void>> {
   const { run, checkpointId } = about;
   const isTrashed = async () => (await records.read(run)).trashed.some((one) => one.checkpointId === checkpointId);
-  // A day or more passes between the move to the trash and the deletion, so nothing is written for what is not in the trash.
+  // At least a day passes between the move to the trash and the deletion, so a checkpoint outside of the trash needs no
+  // announcement at once.
   const when = (await isTrashed().catch(falseUnlessCancelled)) ? "now" : "late";
   const leave = await restores.announce(about, when);
   if (when === "late") return leave;
-  // A plan may be left from before somebody brought the checkpoint back.
+  // A plan may be left from before the checkpoint was brought back.
   const isGoing = async () =>
     (await calls.read(deletionKey(prefix, about))) !== null && isDue({ calls }, await records.read(run), checkpointId);
   if (!(await isGoing().catch(falseUnlessCancelled))) return leave;
@@ -91,7 +96,7 @@ function falseUnlessCancelled(error: unknown): false {
   return false;
 }
 
-/** Notes what will be deleted: without its manifest nothing else would name the objects after a kill. */
+/** Records the objects to delete: after a kill no manifest would name them. */
 async function planDeletion({ calls, prefix }: DeletionParts, run: RunName, one: ListedCheckpoint): Promise<Deletion> {
   const { checkpointId, step } = one;
   const attempts = [...(await manifestsOf({ calls, prefix }, { run, checkpointId })).values()];
@@ -114,12 +119,12 @@ async function manifestsOf(
   return found;
 }
 
-/** Deletes the manifests first, so that none ever names objects that are gone. May be interrupted and repeated. */
+/** Deletes the manifests first, so that none names missing objects. Can be interrupted and repeated. */
 async function remove(parts: DeletionParts, { run, checkpointId, attempts }: Deletion): Promise<void> {
   const { calls, prefix } = parts;
   for (const key of (await manifestsOf({ calls, prefix }, { run, checkpointId })).keys()) await calls.remove(key);
   for (const at of attempts) {
-    // A process that was frozen meanwhile may have lost the run.
+    // A process that was suspended may have lost the run meanwhile.
     await parts.assertWriter();
     await removeBelow(calls, attemptPrefix(prefix, { run, ...at }));
   }
@@ -146,7 +151,7 @@ export async function finishDeletions(parts: DeletionParts, run: RunName): Promi
     if (read?.success !== true || deletionKey(prefix, { run, checkpointId: read.data.checkpointId }) !== key) continue;
     if (restoring.has(read.data.checkpointId)) continue;
     await parts.assertWriter();
-    // Somebody may have pinned it or brought it back meanwhile.
+    // A person may have pinned it or brought it back meanwhile.
     if (!isDue(parts, await parts.records.read(run), read.data.checkpointId)) continue;
     await remove(parts, { ...read.data, run });
     steps.push(read.data.step);

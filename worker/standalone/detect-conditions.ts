@@ -3,13 +3,12 @@ import { isFault } from "#protocol/faults/fault.ts";
 import { probeKey } from "#protocol/checkpoint/keys.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 
-/** Codes of a store that does not know the header, and says so. */
+/** Codes of a store that refuses the header because it does not know it. */
 const UNKNOWN: ReadonlySet<string> = new Set(["UNSUPPORTED", "BAD_INPUT", "STORE_REFUSED"]);
 
 /**
- * Finds out whether the store keeps to `if-none-match` and `if-match`, with one object that is removed afterwards. A store may
- * answer 200 to a condition that it does not know: then the second write shows it.
- * Faults: those of the store, CANCELLED.
+ * Detects whether the store honors `if-none-match` and `if-match`, with one object that is deleted afterwards. A store
+ * may answer 200 to a condition that it ignores; a second write reveals that. Faults: those of the store, CANCELLED.
  */
 export async function detectConditions(calls: BucketCalls, prefix: string): Promise<boolean> {
   const key = probeKey(prefix, { nodeId: null, probeId: randomUUID() });

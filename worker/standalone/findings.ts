@@ -7,20 +7,23 @@ import { FINDINGS, findingKey } from "#protocol/checkpoint/keys.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 import { readOnce } from "./read-once.ts";
 
-/** Results of reading checkpoints back, in the bucket as a hub writes them. They never change, so each is fetched once. */
+/**
+ * Reads the results of verifications, which lie in the bucket as a hub writes them. They never change, so each is
+ * fetched once.
+ */
 export interface Findings {
   /**
-   * Returns the ids of the checkpoints of a run whose latest reading found damage, and why others are doubtful, by id. Faults: those
-   * of the store.
+   * Returns the ids of the checkpoints of a run whose latest verification found damage, and the reasons why others are
+   * doubtful, by id. Faults: those of the store.
    */
   of(run: RunName): Promise<{ damaged: ReadonlySet<string>; doubted: ReadonlyMap<string, string> }>;
 }
 
 export function createFindings(calls: BucketCalls, prefix: string): Findings {
-  /** By key. Null: unreadable, which says nothing. */
+  /** By key. Null: unreadable, and ignored. */
   const known = new Map<string, Finding | null>();
 
-  /** Returns null for an object that is no finding of this run under its own key. */
+  /** Parses a finding; returns null unless it is one of this run under its own key. */
   const parseFinding = (run: RunName, { key, text }: { key: string; text: string }): Finding | null => {
     const { data } = finding.safeParse(parseJsonOrNull(text));
     const isOwn =
@@ -48,7 +51,7 @@ export function createFindings(calls: BucketCalls, prefix: string): Findings {
   };
 }
 
-/** Writes that a checkpoint is damaged, for other nodes and for a hub. Faults: those of the store. */
+/** Records for other nodes and for a hub that a checkpoint is damaged. Faults: those of the store. */
 export const writeDamage = (
   at: { calls: BucketCalls; prefix: string },
   { report, ...about }: { run: RunName; checkpointId: string; report: DamageReport },

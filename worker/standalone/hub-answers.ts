@@ -5,6 +5,6 @@ type AnswerOf<Name extends keyof HubClient["node"]> = HubClient["node"][Name] ex
   | { query: (...args: never[]) => Promise<infer Answer> }
   ? Answer
   : never;
-/** Leaves out what is undefined, as what crosses a network does: the types of a hub's answers say so. */
+/** Removes undefined fields, as JSON does: the types of a hub's answers expect that. */
 export const answered = <Name extends keyof HubClient["node"]>(_call: Name, value: object): AnswerOf<Name> =>
   JSON.parse(JSON.stringify(value)) as AnswerOf<Name>;

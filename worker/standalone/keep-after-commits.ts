@@ -12,27 +12,30 @@ import { keepRun, type KeepParts, type KeptRun } from "./keep-run.ts";
 /** Applies `--keep` after commits, in the background, one run at a time. */
 export interface RetentionRunner {
   committed(manifest: Pick<Manifest, "run" | "writerEpoch" | "sizeBytes" | "capturedAt">): void;
-  /** Resolves when nothing is being applied. No faults. */
+  /** Resolves when no rules are being applied. Never throws. */
   idle(): Promise<void>;
-  /** Waits up to so many ms for what is being applied, then moves and deletes nothing more. No faults. */
+  /** Waits up to this many ms for the work in progress, then moves and deletes nothing more. Never throws. */
   finish(mostMs: number): Promise<void>;
 }
 
-/** Prints a sentence, with its fields for programs. */
+/** Prints a sentence; `fields` are for programs. */
 export type Say = (sentence: string, fields: Record<string, unknown> & { type: string }) => void;
 
 interface RetentionRunnerParts extends Omit<KeepParts, "policy" | "facts" | "assertWriter"> {
   /** Null: nothing is removed. */
   policy: KeepPolicy | null;
-  /** @throws Fault EPOCH_OVER when another node writes the run, those of the store */
+  /** Checks that this node still writes the run. @throws Fault EPOCH_OVER when another node does, those of the store */
   assertWriter(run: RunName, epoch: number): Promise<void>;
-  /** Returns whether the bucket keeps deleted objects as old versions; null where nobody knows. No faults. */
+  /** Returns whether the bucket keeps deleted objects as old versions; null when unknown. Never throws. */
   keepsVersions(): Promise<KeepsVersions>;
   say: Say;
 }
 
 const DAY_MS = 86_400_000;
-/** Commits, and the time that their captures span, from which the growth of a run is told: a backlog comes all at once. */
+/**
+ * Least number of commits and least time span of their captures from which the growth of a run is computed: the commits
+ * of a backlog come all at once.
+ */
 const TELLING = 3;
 const LEAST_SPAN_MS = 60_000;
 
@@ -42,13 +45,13 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
   const withoutMetric = new Set<RunName>();
   const facts: KeepParts["facts"] = new Map();
   const due = new Map<RunName, number>();
-  /** Set by the first deletion, which alone says it in words. */
+  /** Set by the first deletion: only that one is reported as a sentence. */
   let keepsVersions: Promise<KeepsVersions> | null = null;
   const clearedOrphans = new Map<RunName, number>();
   let current: Promise<void> | null = null;
   let isOver = false;
 
-  /** `at`: when the checkpoint was captured, epoch ms. */
+  /** Reports how fast a run grows. `at`: when the checkpoint was captured, epoch ms. */
   const tellGrowth = (run: RunName, { sizeBytes, at }: { sizeBytes: number; at: number }) => {
     const before = grown.get(run);
     if (before === undefined) return void grown.set(run, { count: 1, bytes: 0, sinceMs: at, isTold: false });
@@ -70,7 +73,7 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
     try {
       await applyDue(rules);
     } finally {
-      // In the same moment as nothing was due any more: a later commit starts anew.
+      // Reset in the same tick in which nothing was due any more, so that a later commit starts a new pass.
       current = null;
     }
   };
@@ -97,14 +100,14 @@ export function createRetentionRunner(parts: RetentionRunnerParts): RetentionRun
         await clearOrphans(keeping, run);
       } catch (error) {
         const fault = toFault(error, { op: "--keep" }).toData();
-        // The next commit tries again, and a run that another node took over is not ours to clear.
+        // The next commit tries again. A run that another node took over must not be cleaned up by this one.
         if (fault.code !== "CANCELLED" && fault.code !== "EPOCH_OVER")
           parts.say(`--keep was not applied to ${run}: ${sentenceOf(fault)}`, { type: "trouble", fault });
       }
     }
   };
 
-  /** Once a day: what no manifest names has to lie for a day before it is deleted. */
+  /** Removes orphaned objects once a day, because an orphan is deleted only after a day. */
   const clearOrphans = async (keeping: Parameters<typeof removeOrphans>[0], run: RunName) => {
     const clearedAt = clearedOrphans.get(run);
     if (clearedAt !== undefined && performance.now() - clearedAt < DAY_MS) return;

@@ -13,8 +13,9 @@ import type { StepSource } from "#protocol/checkpoint/place.ts";
 import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 
 /**
- * Applies the rules of `--keep` to a run, in two steps as a hub does. A checkpoint that no rule keeps is moved to the trash by a
- * retention record. When its time there is over, its objects are deleted. The writer of the run does both, under its lease.
+ * Applies the rules of `--keep` to a run, in two steps as a hub does. First a retention record moves a checkpoint that
+ * no rule keeps to the trash. When its time there is over, its objects are deleted. The writer of the run does both,
+ * under its lease.
  */
 export interface KeepParts extends DeletionParts {
   policy: KeepPolicy;
@@ -22,17 +23,17 @@ export interface KeepParts extends DeletionParts {
   node: string;
   /** Checkpoints that this node found damaged. */
   damaged: ReadonlySet<string>;
-  /** Facts of manifests that were read before, by key; manifests never change. */
+  /** Facts of manifests read earlier, by key; manifests never change. */
   facts: Map<string, ManifestFacts | null>;
 }
 
-/** Null for a checkpoint that no rule removes: an external one, a final model, one without a readable manifest. */
+/** Null for a checkpoint that no rule removes: an external one, a final model, or one without a readable manifest. */
 type ManifestFacts = Pick<Candidate, "capturedAt" | "sizeBytes" | "metrics" | "source" | "root"> & {
   isDoubtful: boolean;
   isJoined: boolean;
 };
 
-/** `source`: origin of its step, as far as the manifest says it. */
+/** `source`: origin of its step, when the manifest has it. */
 type Candidate = KeepCandidate & { source: StepSource | undefined };
 
 export interface KeptRun {
@@ -41,7 +42,7 @@ export interface KeptRun {
   trashedBytes: number;
   /** Steps whose objects were deleted. */
   deleted: number[];
-  /** A rule keeps the best by a metric that no checkpoint has: then nothing is moved to the trash. */
+  /** Set when a rule keeps the best by a metric that no checkpoint has: nothing is then moved to the trash. */
   isMetricUnknown: boolean;
 }
 
@@ -98,7 +99,7 @@ function historyOf(
         state: "complete",
         verifiedAt: null,
         isDamaged: isDoubtful || damaged.has(checkpointId) || record.damaged.has(checkpointId),
-        // The objects of a joined checkpoint lie where several nodes wrote them: a hub alone knows all places.
+        // The objects of a joined checkpoint lie in several places, which only a hub knows.
         isPinned: isJoined || retention?.isKept === true,
         tags: [],
         isRestoring: restoring.has(checkpointId),
@@ -115,8 +116,8 @@ function historyOf(
 }
 
 /**
- * Returns the restored checkpoints that programs did not go on from, by the claims of new lines: until a later checkpoint has
- * reached the step, or a person has chosen a start (`--from`).
+ * Returns the restored checkpoints whose lines their programs left, by the claims of new lines. Each counts until a
+ * later checkpoint reaches its step, or a person chooses a start (`--from`).
  */
 function passedOverIn({ claims }: Pick<RunRecord, "claims">, checkpoints: readonly Candidate[]): PassedOver[] {
   const chosen = claims.findLast(({ isChosen }) => isChosen === true)?.epoch ?? 0;
@@ -130,7 +131,10 @@ function passedOverIn({ claims }: Pick<RunRecord, "claims">, checkpoints: readon
   );
 }
 
-/** Moves to the trash what no rule keeps, and deletes what has been there for long enough. @throws Fault EPOCH_OVER, those of the store */
+/**
+ * Moves checkpoints that no rule keeps to the trash, and deletes those whose time there is over. @throws Fault
+ * EPOCH_OVER, those of the store
+ */
 export async function keepRun(parts: KeepParts, run: RunName): Promise<KeptRun> {
   await parts.assertWriter();
   const deleted = await finishDeletions(parts, run);
@@ -138,7 +142,7 @@ export async function keepRun(parts: KeepParts, run: RunName): Promise<KeptRun> 
   await readFacts(parts, record.checkpoints);
   const history = historyOf(parts, record, await parts.restores.restoring(run));
   const { best } = parts.policy;
-  // A name that was typed wrong must not empty the run, and a metric may come later.
+  // A misspelled metric must not empty the run, and a metric may appear later.
   const isMetricUnknown =
     best !== null && history.checkpoints.every(({ metrics }) => !Object.hasOwn(metrics, best.metric));
   const decided = isMetricUnknown ? [] : decideKeeping(parts.policy, history);
@@ -149,7 +153,7 @@ export async function keepRun(parts: KeepParts, run: RunName): Promise<KeptRun> 
   const due = record.trashed.filter(({ checkpointId }) => isDue(parts, record, checkpointId));
   for (const one of due.filter(({ writerEpoch }) => !isUpTo(over, writerEpoch))) {
     await parts.assertWriter();
-    // Somebody may have pinned it, brought it back or gone on from it meanwhile.
+    // A person may have pinned it or brought it back, or a program continued from it, meanwhile.
     const now = await parts.records.read(run);
     const isParent = now.claims.some(({ parent }) => parent?.epoch === one.writerEpoch && parent.step === one.step);
     if (isParent || !isDue(parts, now, one.checkpointId)) continue;

@@ -12,25 +12,25 @@ import { usage } from "../command-line/verb.ts";
 import { writeNewFile } from "../host/state-file.ts";
 
 /**
- * The key file of a node without a hub: the wrapping key of a bucket in the form in which a hub exports it, so that a hub can
- * import it later. The first line encrypts new checkpoints; further lines are earlier keys, which only decrypt.
+ * The key file of a node without a hub. It holds the wrapping key of a bucket in the hub's export format, so that a hub
+ * can import it later. The first line encrypts new checkpoints; further lines are earlier keys, which only decrypt.
  */
 export interface KeyFile {
   path: string;
-  /** For new checkpoints. */
+  /** Encrypts new checkpoints. */
   publicKey: Omit<NodeSealing, "hideNames">;
   /** Private keys by their ids. */
   keys: ReadonlyMap<string, Buffer>;
 }
 
-/** More than 100 keys. */
+/** Room for more than 100 keys. */
 const MOST_BYTES = 16 * 1024;
-/** Rights of group and others. */
+/** Permission bits of group and others. */
 const RIGHTS_OF_OTHERS = 0o077;
 
 const refuse = (path: string, detail: string): Fault => usage(`--encrypt-key ${path}`, detail);
 
-/** @throws Fault BAD_INPUT (missing, readable by others, or no key in it), READ_FAILED */
+/** Reads a key file. @throws Fault BAD_INPUT (missing, readable by others, or without a key), READ_FAILED */
 export async function readKeyFile(path: string): Promise<KeyFile> {
   assertNoKey(path);
   try {
@@ -49,7 +49,7 @@ export async function readKeyFile(path: string): Promise<KeyFile> {
   }
 }
 
-/** Refuses a key in place of the path of its file, without repeating it. @throws Fault BAD_INPUT */
+/** Refuses a key given in place of its file's path, without printing it. @throws Fault BAD_INPUT */
 export function assertNoKey(path: string): void {
   if (path.includes(EXPORT_FORM))
     throw usage("--encrypt-key", "it takes the path of a file with the key, and not the key itself");
@@ -78,7 +78,10 @@ interface MadeKey {
   fingerprint: string;
 }
 
-/** Makes a key in a new file that only its owner can read. @throws Fault BAD_INPUT when something is there, NO_SPACE, WRITE_FAILED */
+/**
+ * Creates a key in a new file that only its owner can read. @throws Fault BAD_INPUT when the file exists, NO_SPACE,
+ * WRITE_FAILED
+ */
 export async function makeKeyFile(path: string): Promise<MadeKey> {
   const { privateKey, publicKey } = makeKeyPair();
   const keyId = randomUUID();
@@ -95,7 +98,7 @@ export async function makeKeyFile(path: string): Promise<MadeKey> {
 export const holdsKeyOf = (file: KeyFile | null, { transform }: Pick<SealedManifest, "transform">): boolean =>
   file?.keys.has(transform.keyId) === true;
 
-/** The keys may be the wrong ones, or none was given. */
+/** Returns the Fault SEAL_KEY_NEEDED: the file has other keys, or there is no file. */
 export function keyNeeded(file: KeyFile | null, { run, step, transform }: SealedManifest): Fault {
   const which = `it needs the key ${transform.keyId}`;
   const detail = file === null ? which : `${which}, which is not in ${file.path}`;

@@ -1,16 +1,16 @@
 import type { ListedObject } from "../object-copy/listing/list-objects.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 
-/** Above so many objects a folder is not held in memory. */
+/** Folders with more objects are not held in memory. */
 const MOST_OBJECTS = 200_000;
 
-/** The objects of one folder, by the name of the folder below in which they lie. */
+/** Objects of one folder, grouped by the subfolder that holds them. */
 type Groups = ReadonlyMap<string, readonly ListedObject[]>;
 
 /**
- * Lists whole folders at once, and returns calls that answer `list` and `folders` of what lies right below them from that: a page
- * of a listing holds a thousand objects, while each folder below costs a request. `folders` end in `/`. Later writes
- * are not seen. Faults: those of the store.
+ * Lists whole folders at once, and returns calls that answer `list` and `folders` from the result. A page of a listing
+ * holds a thousand objects, while each subfolder would cost a request. `folders` end in `/`. Later writes are not seen.
+ * Faults: those of the store.
  */
 export async function listAhead(calls: BucketCalls, folders: readonly string[]): Promise<BucketCalls> {
   const listed = new Map<string, Groups>();

@@ -7,8 +7,8 @@ import { newestOf, placeOfStored, type Choosing } from "./choose-checkpoint.ts";
 import { abandonedIn, type ListedCheckpoint } from "./run-record.ts";
 
 /**
- * State of a checkpoint. The run goes on from the `newest`, and could from each `complete` one; from the others nothing goes on
- * by itself.
+ * State of a checkpoint. The run continues from the `newest`, and can continue from each `complete` one; from the
+ * others it never continues automatically.
  */
 export type StepState =
   | "newest"
@@ -25,20 +25,22 @@ export interface ListedStep {
   step: number;
   epoch: number;
   state: StepState;
-  /** Why nothing goes on from it by itself; null for the newest and for complete ones. */
+  /** Why the run does not continue from it automatically; null for the newest and for complete ones. */
   why: string | null;
-  /** Null where the manifest cannot be read. */
+  /** Null when the manifest cannot be read. */
   sizeBytes: number | null;
   node: string | null;
-  /** Where it lies in its watched folder, as a restore puts it back; null where its manifest hides or does not say it. */
+  /**
+   * Place in its watched folder, to which a restore returns it; null when its manifest hides it or does not have it.
+   */
   place: ShownPlace | null;
   /** Epoch ms by the store's clock. */
   committedAt: number;
 }
 
 /**
- * Lists at most `most` checkpoints of a run, the newest first, with the trash last. Reads the manifest of each, `width` at a time.
- * Faults: those of the store.
+ * Lists at most `most` checkpoints of a run, the newest first and the trash last. Reads the manifest of each, `width`
+ * in parallel. Faults: those of the store.
  */
 export async function listSteps(
   choosing: Choosing,
@@ -67,7 +69,10 @@ export async function listSteps(
   return { steps, older: Math.max(0, all.length - most) };
 }
 
-/** Returns the id of the newest; null where there is none, or a manifest that decides is archived: a run is refused then. */
+/**
+ * Returns the id of the newest; null when there is none, or when a manifest that decides is archived: the run is
+ * refused then.
+ */
 async function newestOrNull(choosing: Choosing): Promise<string | null> {
   try {
     return (await newestOf(choosing))?.listed.checkpointId ?? null;
@@ -77,10 +82,10 @@ async function newestOrNull(choosing: Choosing): Promise<string | null> {
   }
 }
 
-/** Returns whether only the key of a checkpoint shows names, and so its place. */
+/** Returns whether the names of a checkpoint, and so its place, are readable only with its key. */
 const isHidden = (manifest: StoredManifest): boolean => isSealed(manifest) && manifest.transform.hideNames;
 
-/** Returns the manifest, or why it cannot be read. */
+/** Returns the manifest, or the reason why it cannot be read. */
 async function readOrWhy({ records }: Choosing, one: ListedCheckpoint): Promise<StoredManifest | string> {
   try {
     return (await records.manifest(one)).manifest;
@@ -96,7 +101,7 @@ interface Facts {
   isNewest: boolean;
   isDamaged: boolean;
   isLeftBehind: boolean;
-  /** Epoch ms; null where it is not in the trash. */
+  /** Epoch ms; null when it is not in the trash. */
   trashedUntil: number | null;
 }
 

@@ -36,33 +36,33 @@ import { createRestoreLeases } from "./restore-leases.ts";
 import { createRunRecords, type RunRecords } from "./run-record.ts";
 import { createStandaloneHub, type StandaloneParts } from "./standalone-hub.ts";
 
-/** A bucket that a node writes to with keys of its own, and what stands in the place of a hub there. */
+/** A bucket that a node writes with its own keys, and the replacement for a hub there. */
 export interface Standalone {
   hub: Hub;
   node: { nodeId: string; name: NodeName };
-  /** Signatures for one engine, which may learn the store's clock and region from answers. */
+  /** Creates signatures for one engine, which learns the store's clock and region from answers. */
   createSource(): DirectSource;
-  /** `s3://bucket/prefix` for people. */
+  /** `s3://bucket/prefix`, for messages. */
   place: string;
-  /** False: the store does not keep to conditional writes, so two writers are told apart by their epochs only. */
+  /** False: the store ignores conditional writes, so only epochs tell two writers apart. */
   isConditional: boolean;
   close(): Promise<void>;
 }
 
 const kept = z.object({
   nodeId: id,
-  /** The answers of the stores that were asked whether they keep to conditional writes. */
+  /** Results of testing stores for conditional writes. */
   conditional: z.record(z.string().max(2048), z.boolean()),
 });
 
 const RENEW_MS = LEASE_MS / 3;
 const CALL_MS = 30_000;
-/** Enough for claims and listings. */
+/** Number of connections: enough for claims and listings. */
 const CONNECTIONS = 4;
 const MEMORY_BYTES = 8 * 1024 * 1024;
-/** With the spare connections of the engine. */
+/** Includes the spare connections of the engine. */
 const LEAST_WIDTH = 8;
-/** Memory that the engine counts for each connection. */
+/** Memory that the engine needs per connection. */
 const CONNECTION_BYTES = 640 * 1024;
 
 /** Reads `--to`. @throws Fault BAD_INPUT */
@@ -77,19 +77,19 @@ export interface OpenBucket {
   calls: BucketCalls;
   records: RunRecords;
   access: StoreAccess;
-  /** Signatures by the clock and in the region that the store's answers told. */
+  /** Signs by the clock and in the region that the store's answers revealed. */
   source: DirectSource;
-  /** Returns a source of its own. */
+  /** Returns a new source, which no other engine shares. */
   createSource(how?: { putsOnlyIfAbsent: boolean }): DirectSource;
-  /** Returns whether the bucket keeps deleted objects as old versions; null where nobody knows. No faults. */
+  /** Returns whether the bucket keeps deleted objects as old versions; null when unknown. Never throws. */
   askVersions(): Promise<KeepsVersions>;
   uploads: UploadCalls;
   close(): Promise<void>;
 }
 
 /**
- * Opens a bucket with the keys of the settings for small calls. `connections`: for many of them at a time; 4 when left out.
- * Faults: BAD_INPUT, those of whoever gives the keys.
+ * Opens a bucket for small calls, with the keys of the settings. `connections`: number of parallel calls; default 4.
+ * Faults: BAD_INPUT, those of the source of the keys.
  */
 export async function openBucket(
   config: Config,
@@ -110,12 +110,12 @@ export async function openBucket(
     memoryBytes: MEMORY_BYTES + connections * CONNECTION_BYTES,
     limitBytesPerSecond: 0,
     signerNow: source.now,
-    // As with a hub that is away, whoever asks decides whether to wait.
+    // The caller decides whether to wait, as with a hub that is away.
     retrier: createRetrier(systemClock, CALL_MS),
     idleMs: config.durationMs("stall-after"),
   });
   try {
-    // Missing keys are reported before anything is read or written.
+    // Reports missing keys before anything is read or written.
     await keys.fresh();
   } catch (error) {
     await engine.close();
@@ -138,9 +138,8 @@ export async function openBucket(
 }
 
 /**
- * Opens what a node asks in place of a hub. `state`: where its name is kept. `readsOnly`: nothing is written to the bucket, so the
- * bucket may be one that a hub keeps.
- * Faults: BAD_INPUT, PREFIX_OF_HUB, those of the store, CANCELLED.
+ * Opens the replacement for a hub over a bucket. `state`: folder with the node's name. `readsOnly`: nothing is written
+ * to the bucket, so a hub may manage it. Faults: BAD_INPUT, PREFIX_OF_HUB, those of the store, CANCELLED.
  */
 export async function openStandalone(
   config: Config,
@@ -159,7 +158,7 @@ export async function openStandalone(
   const shown = `s3://${bucket}${prefix === "" ? "" : `/${prefix.replace(/\/$/, "")}`}`;
   const path = join(about.state, "standalone.json");
   const before = await readStateFile(path, kept);
-  // A node whose hub is gone goes on as the writer that the hub knew.
+  // A node whose hub is gone continues as the writer that the hub knew.
   const nodeId = before?.nodeId ?? (await readCredential(about.state))?.nodeId ?? randomUUID();
   const keyPath = config.text("encrypt-key");
   const keyFile = keyPath === null ? null : await readKeyFile(keyPath);
@@ -174,7 +173,7 @@ export async function openStandalone(
     const isConditional = before?.conditional[known] ?? (readsOnly ? false : await detectConditions(calls, prefix));
     const conditional = { ...before?.conditional, ...(!readsOnly && { [known]: isConditional }) };
     await writeStateFile(path, { nodeId: node.id, conditional });
-    // An object that was stored although its answer was lost is then looked at and not sent again, as with a hub.
+    // After a lost answer the object is looked up instead of sent again, as with a hub.
     const createDataSource = () => createSource({ putsOnlyIfAbsent: isConditional });
     const store: NodeStore = {
       profileId: PROFILE_ID,
@@ -190,13 +189,13 @@ export async function openStandalone(
     const claims = createRunClaims({ calls, prefix, node, isConditional, hubMark });
     const damaged = new Set<string>();
     const assertWriter = async (run: RunName, epoch: number) => {
-      // A hub may have taken the prefix over.
+      // A hub may have taken over the prefix.
       await hubMark.assertNone();
       await claims.confirm(run, epoch, 0);
     };
     const restores = createRestoreLeases({ calls, prefix }, node);
     const announce = async (restore: Parameters<StandaloneParts["announceRestore"]>[0]) => {
-      // Under the prefix of a hub only the hub deletes, and it does not look for announcements.
+      // Under the prefix of a hub only the hub deletes, and it ignores announcements.
       const looking = hubMark.assertNone().catch((error: unknown) => (isFault(error) ? error.code : null));
       if ((await looking) === "PREFIX_OF_HUB") return () => Promise.resolve();
       return announceRestore({ calls, records, prefix, restores }, restore);
@@ -248,14 +247,17 @@ export async function openStandalone(
   }
 }
 
-/** Manifests name the bucket profile that they lie in; without a hub there is none. */
+/** Manifests name the bucket profile in which they lie; without a hub there is none. */
 const PROFILE_ID = "standalone";
 
-/** Renews all leases until it is ended, or until a hub has marked the prefix: then they run out, and the hub takes the runs over. */
+/**
+ * Renews all leases until it is stopped, or until a hub has marked the prefix: the leases then expire, and the hub
+ * takes the runs over.
+ */
 function keepRenewing(claims: RunClaims, hubMark: HubMarkWatch): { end(): void } {
   const renew = async () => {
     if (claims.leases.size === 0) return;
-    // A store that does not answer has not said that there is a mark.
+    // A store that does not answer has not confirmed a marker.
     await hubMark.assertNone().catch(() => undefined);
     if (hubMark.seen === null) await claims.renewAll();
   };

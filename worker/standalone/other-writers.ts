@@ -4,24 +4,24 @@ import { LEASE_MS } from "#protocol/checkpoint/writer-lease.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 import { readLeaseOrNull } from "./writer-lease.ts";
 
-/** Another node that writes a run below the same prefix now. */
+/** Another node that is writing a run below the same prefix. */
 export interface OtherWriter {
   run: string;
   node: string;
 }
 
-/** Finds the other nodes that write below a prefix, which need a hub sooner or later. */
+/** Finds the other nodes that write below a prefix: several nodes are easier to manage with a hub. */
 export interface OtherWriters {
-  /** As they were found last. */
+  /** Result of the last search. */
   readonly found: readonly OtherWriter[];
-  /** Looks again, unless that was done a moment ago. Faults are not told: nothing depends on it. */
+  /** Searches again, unless the last search was a moment ago. Never throws, because nothing depends on it. */
   look(): void;
 }
 
 const EVERY_MS = 60_000;
-/** A lease that was not renewed for this long is over, by any clock. */
+/** A lease that was not renewed for this long is over, whatever the clocks show. */
 const OLD_MS = 10 * LEASE_MS;
-/** A sentence names a few. */
+/** Number of nodes that a sentence names. */
 const MOST_LEASES = 32;
 
 /** Returns the nodes other than `nodeId` that hold a lease below the prefix. Faults: those of the store. */
@@ -35,7 +35,7 @@ export async function findOtherWriters(
   for await (const { key, modifiedAtMs } of calls.list(folder)) {
     const run = runName.safeParse(key.slice(folder.length).replace(/\.json$/, ""));
     if (!run.success) continue;
-    // Leases of ended runs stay where they are.
+    // Leases of ended runs are never deleted.
     if (modifiedAtMs !== null && modifiedAtMs + OLD_MS < calls.now()) continue;
     if (++leases > MOST_LEASES) break;
     const lease = await readLeaseOrNull({ calls, prefix, run: run.data });

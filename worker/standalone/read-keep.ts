@@ -35,7 +35,7 @@ export function readKeep(text: string): KeepPolicy {
   return parsed.data;
 }
 
-/** Anything else is no number, which the schema refuses. */
+/** Parses a whole number; NaN for anything else, which the schema refuses. */
 const numberOf = (text: string): number => (/^\d{1,12}$/.test(text) ? Number(text) : Number.NaN);
 
 const RULES: Readonly<Record<string, (value: string) => Partial<Record<keyof KeepPolicy, unknown>>>> = {

@@ -3,8 +3,9 @@ import { isFault } from "#protocol/faults/fault.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 
 /**
- * Fetches those objects that `known` lacks; for objects that never change. Stores null for one that is no text, is too large, or
- * that `parse` refuses with BAD_INPUT. An object that is gone is not stored. Faults: those of the store and of `parse`.
+ * Fetches the objects that `known` lacks; for objects that never change. Stores null for an object that is not text, is
+ * too large, or that `parse` refuses with BAD_INPUT. Stores nothing for a missing object. Faults: those of the store
+ * and of `parse`.
  */
 export async function readOnce<T>(
   calls: BucketCalls,

@@ -25,9 +25,9 @@ export interface Reading {
   store: NodeStore;
   /** Keys of encrypted checkpoints; null: this node has none. */
   keyFile: KeyFile | null;
-  /** Checkpoints of which this node found that they are not what was committed. */
+  /** Checkpoints that this node found damaged. */
   damaged: Set<string>;
-  /** Records damage in the bucket, for other nodes; null: this node writes nothing there. Faults: those of the store. */
+  /** Records damage in the bucket for other nodes; null: this node writes nothing there. Faults: those of the store. */
   recordDamage: ((about: { run: RunName; checkpointId: string; report: DamageReport }) => Promise<void>) | null;
 }
 
@@ -35,11 +35,14 @@ const LANES = 8;
 
 export const sha256Of = (text: string): string => createHash("sha256").update(text).digest("hex");
 
-/** Returns what the bucket says of a run now. Faults: those of the store. */
+/** Returns the bucket's record of a run now. Faults: those of the store. */
 export const choosingOf = async ({ records, damaged }: Reading, run: RunName): Promise<Choosing> =>
   choosingFrom(records, await records.read(run), damaged);
 
-/** Every named object is listed with its size and, where they can be compared, its ETag. Faults: those of `takeListed`, the store. */
+/**
+ * Checks that every named object is listed with its size and, where ETags are comparable, its ETag. Faults: those of
+ * `takeListed`, the store.
+ */
 export async function assertStored({ calls, store }: Reading, manifest: StoredManifest): Promise<void> {
   const wanted = await wantedObjects(manifest, { isDue: () => false, take: () => Promise.resolve() });
   const prefixes = isAdopted(manifest)
@@ -51,7 +54,10 @@ export async function assertStored({ calls, store }: Reading, manifest: StoredMa
   assertAllListed(wanted);
 }
 
-/** Returns the objects of a checkpoint that are archived. Sends a request for each whose class permits it. Faults: those of the store. */
+/**
+ * Returns the archived objects of a checkpoint. Sends a request for each object whose storage class may be archived.
+ * Faults: those of the store.
+ */
 export async function archivedObjects(calls: BucketCalls, manifest: StoredManifest): Promise<Unreadable[]> {
   const keys = new Set<string>(manifest.files.flatMap(({ extents }) => extents.map(({ key }) => key)));
   const asked: string[] = [];
@@ -67,7 +73,10 @@ export async function archivedObjects(calls: BucketCalls, manifest: StoredManife
   return archived;
 }
 
-/** Returns what each of these runs can be continued from; a run that the bucket does not know has no entry. Faults: those of the store. */
+/**
+ * Returns the checkpoints from which each of these runs can be continued; a run that is not in the bucket has no entry.
+ * Faults: those of the store.
+ */
 export async function readPoints(
   { records, damaged }: Pick<Reading, "records"> & Partial<Pick<Reading, "damaged">>,
   runs: readonly RunName[],
@@ -80,10 +89,10 @@ export async function readPoints(
   return points;
 }
 
-/** Answers what a node asks about checkpoints, and takes what it tells of them. */
+/** Answers a node's questions about checkpoints, and records its findings. */
 export function readingCalls(parts: Reading) {
   const { records, damaged } = parts;
-  /** Null: its manifest is gone, or cannot be read. */
+  /** Returns the manifest; null when it is missing or unreadable. */
   const readable = async (listed: ListedCheckpoint): Promise<StoredManifest | null> => {
     try {
       return (await records.manifest(listed)).manifest;
@@ -92,7 +101,7 @@ export function readingCalls(parts: Reading) {
       throw error;
     }
   };
-  /** Returns whether names of files may be written beside a checkpoint. */
+  /** Returns whether file names may be written unencrypted. */
   const isPlain = async (checkpointId: string): Promise<boolean> => {
     const listed = await records.find(checkpointId);
     const manifest = listed === null ? null : await readable(listed);
@@ -116,7 +125,7 @@ export function readingCalls(parts: Reading) {
         const listed = await records.find(checkpointId);
         if (listed === null) throw new Fault("NOT_FOUND", { op: "readCheckpoint", subject: checkpointId });
         const { manifest, text } = await records.manifest(listed);
-        // If the bucket does not answer, the restore goes on and meets the error itself.
+        // If the bucket does not answer, the restore continues and meets the error itself.
         const archived = withArchived === true ? await archivedObjects(parts.calls, manifest).catch(() => []) : [];
         const record = await records.read(manifest.run).catch(() => null);
         const doubt = record?.doubted.get(checkpointId);
@@ -141,7 +150,7 @@ export function readingCalls(parts: Reading) {
             const listed = damaged.has(id) ? null : await records.find(id);
             if (listed === null) return false;
             const { manifest } = await records.manifest(listed);
-            // As the bucket is now: it may lie in a hub's trash, or be gone.
+            // Read from the bucket now: it may lie in a hub's trash, or be gone.
             const { checkpoints, damaged: known } = await records.read(manifest.run);
             if (known.has(id)) return false;
             if (!checkpoints.some(({ checkpointId }) => checkpointId === id)) return false;

@@ -7,15 +7,15 @@ import type { BucketCalls } from "./bucket-calls.ts";
 import { readManifestKey, type RunRecord, type RunRecords } from "./run-record.ts";
 
 /**
- * Deletes objects of attempts that no manifest names, by the rule of a hub's janitor: only those of epochs that ended more than a
- * day ago, and an attempt as a whole or not at all.
+ * Deletes the objects of attempts that no manifest names, by the rule of the hub's janitor: only attempts of epochs
+ * that ended more than a day ago, and only whole attempts.
  */
 
 interface OrphanParts {
   calls: BucketCalls;
   records: RunRecords;
   prefix: string;
-  /** @throws Fault EPOCH_OVER when another node writes the run, those of the store */
+  /** Checks that this node still writes the run. @throws Fault EPOCH_OVER when another node does, those of the store */
   assertWriter(): Promise<void>;
 }
 
@@ -26,16 +26,18 @@ interface Attempt {
 }
 
 const LANES = 8;
-/** Attempts that one pass looks into; the next pass takes the rest. */
+/** Attempts examined per pass; the next pass continues. */
 const MOST_ATTEMPTS = 100;
-/** An attempt with more objects is left alone: it would fill the memory of a node. */
+/** Attempts with more objects are skipped, because their list would fill the memory of a node. */
 const MOST_OBJECTS = 100_000;
 
-/** Returns how many objects were deleted, and their bytes. @throws Fault EPOCH_OVER, those of the store */
+/**
+ * Deletes orphans. Returns the number of deleted objects and their bytes. @throws Fault EPOCH_OVER, those of the store
+ */
 export async function removeOrphans(parts: OrphanParts, run: RunName): Promise<{ count: number; bytes: number }> {
   const removed = { count: 0, bytes: 0 };
   const record = await parts.records.read(run);
-  // The objects of a joined checkpoint lie where several nodes wrote them: a hub alone knows all places.
+  // The objects of a joined checkpoint lie in several places, which only a hub knows.
   if (record.claims.some(({ groupOf }) => groupOf !== undefined)) return removed;
   const facts = factsOf(record);
   for (const at of (await unnamedAttempts(parts, { run, facts })).slice(0, MOST_ATTEMPTS)) {
@@ -71,7 +73,7 @@ async function unnamedAttempts(
       if (attempt.success) attempts.push({ run, epoch, attempt: attempt.data });
     }
   }
-  // Read after the attempts, so that a manifest that was written meanwhile is seen.
+  // Read after the attempts, so that a manifest written meanwhile is seen.
   const named = new Set<string>();
   for await (const { key } of calls.list(`${prefix}${OWN_FOLDERS.manifests}${run}/`)) {
     const read = readManifestKey(key);
@@ -80,7 +82,7 @@ async function unnamedAttempts(
   return attempts.filter(({ epoch, attempt }) => !named.has(`${epoch}/${attempt}`));
 }
 
-/** Returns the objects of an attempt, and when the youngest was written; 0 where the store does not say. */
+/** Returns the objects of an attempt, and the time of the youngest (epoch ms); 0 when the store does not tell. */
 async function readAttempt(
   { calls, prefix }: OrphanParts,
   at: Attempt,

@@ -5,23 +5,26 @@ import { isFault } from "#protocol/faults/fault.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 
 /**
- * Announces restores to the other nodes of a bucket, so that the writer of the run deletes nothing that is being read. Each restore
- * is one small object, valid for a few minutes after it was last written, by the store's clock.
+ * Announces restores to the other nodes of a bucket, so that the writer of the run deletes no objects that are being
+ * read. Each announcement is one small object, valid for a few minutes after its last write, by the store's clock.
  */
 export interface RestoreLeases {
-  /** Returns the ids of the checkpoints of a run that are being restored, by this node or another. Faults: those of the store. */
+  /** Returns the ids of the checkpoints of a run that any node is restoring. Faults: those of the store. */
   restoring(run: RunName): Promise<ReadonlySet<string>>;
   /**
-   * Announces a restore and renews the announcement until the returned function is called. `when`: at once, or to other nodes only
-   * if the restore takes long. Keys that may not write are no obstacle: then nothing is announced. Faults: CANCELLED.
+   * Announces a restore, and renews the announcement until the returned function is called. `when`: at once, or only if
+   * the restore takes long. Keys without write permission announce nothing. Faults: CANCELLED.
    */
   announce(about: { run: RunName; checkpointId: string }, when: "now" | "late"): Promise<() => Promise<void>>;
 }
 
-/** How long an announcement is valid after it was written. */
+/** Time for which an announcement is valid after it was written, ms. */
 export const RESTORE_LEASE_MS = 5 * 60_000;
 const RENEW_MS = RESTORE_LEASE_MS / 3;
-/** Well below the least time in the trash, which a checkpoint has before it whose restore began outside of it. */
+/**
+ * Far below the shortest time in the trash, which passes before a checkpoint is deleted whose restore began outside of
+ * the trash.
+ */
 const LATE_MS = 3_600_000;
 
 const LEASE_NAME = /^([A-Za-z0-9-]{8,64})\/[A-Za-z0-9-]{8,64}\.json$/;
@@ -32,7 +35,7 @@ export function createRestoreLeases(
   { calls, prefix }: { calls: BucketCalls; prefix: string },
   node: { id: string; name: NodeName },
 ): RestoreLeases {
-  /** Restores of this process, with how many there are of each checkpoint. */
+  /** Number of restores in this process, by checkpoint. */
   const own = new Map<string, number>();
   const count = (checkpointId: string, more: 1 | -1) => {
     const left = (own.get(checkpointId) ?? 0) + more;
@@ -50,7 +53,7 @@ export function createRestoreLeases(
         if (modifiedAtMs !== null && modifiedAtMs + RESTORE_LEASE_MS < calls.now()) expired.push(key);
         else restoring.add(checkpointId);
       }
-      // Left by nodes that were lost while they restored.
+      // Left by nodes that were lost during a restore.
       for (const key of expired) await calls.remove(key);
       return restoring;
     },
@@ -64,7 +67,7 @@ export function createRestoreLeases(
       const beganAt = performance.now();
       let isWritten = when === "now";
       if (isWritten) await write();
-      // One write after the other, so that none is carried out after the removal.
+      // Writes follow each other, so that none is carried out after the removal.
       let queue: Promise<void> = Promise.resolve();
       const renewing = setInterval(() => {
         if (!isWritten && performance.now() - beganAt < LATE_MS) return;

@@ -5,13 +5,13 @@ import { parseRecord } from "#protocol/retention/parse-record.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 import { readOnce } from "./read-once.ts";
 
-/** Retention state of one checkpoint, by the records in the bucket. */
+/** Retention state of one checkpoint, from the records in the bucket. */
 export interface Retention {
-  /** The trash record that holds; null: it is not in the trash. */
+  /** Trash record in effect; null: it is not in the trash. */
   trash: { by: string; until: number } | null;
   /** A pin, a tag or an unreadable record protects it from every rule. */
   isKept: boolean;
-  /** Somebody took it out of the trash. */
+  /** A person took it out of the trash. */
   wasBroughtBack: boolean;
 }
 
@@ -19,7 +19,7 @@ const RECORD_NAME = /^([A-Za-z0-9-]{8,64})\/.+\.json$/s;
 
 /** Reads the retention records of runs. Records never change, so each is fetched once. */
 export interface RetentionRecords {
-  /** Returns the state of every checkpoint with a record, by its id. Faults: those of the store. */
+  /** Returns the state of every checkpoint with a record, by id. Faults: those of the store. */
   read(run: RunName): Promise<ReadonlyMap<string, Retention>>;
 }
 

@@ -9,7 +9,10 @@ import type { BucketCalls } from "./bucket-calls.ts";
 import { createFindings } from "./findings.ts";
 import { createRetentionRecords, type Retention } from "./retention-records.ts";
 
-/** The record of one run in its bucket: who wrote it, and which checkpoints are complete. A checkpoint is complete when its manifest lies there. */
+/**
+ * Record of one run in its bucket: its writers and its complete checkpoints. A checkpoint is complete when its manifest
+ * exists.
+ */
 export interface RunRecord {
   /** By epoch, oldest first. */
   claims: readonly EpochClaim[];
@@ -17,17 +20,17 @@ export interface RunRecord {
   checkpoints: readonly ListedCheckpoint[];
   /** Checkpoints in the trash, newest first. */
   trashed: readonly ListedCheckpoint[];
-  /** Ids of checkpoints that were read back and found damaged, by any node or hub. */
+  /** Ids of checkpoints that any node or hub has verified and found damaged. */
   damaged: ReadonlySet<string>;
-  /** Why checkpoints are doubtful of which their node learned after the commit that files are missing, by id. */
+  /** Reasons why checkpoints are doubtful, by id: after the commit their node learned that files are missing. */
   doubted: ReadonlyMap<string, string>;
-  /** Retention state of each checkpoint that has a retention record, by its id. */
+  /** Retention state of each checkpoint that has a retention record, by id. */
   retention: ReadonlyMap<string, Retention>;
-  /** The highest epoch that any claim or manifest names, also one that cannot be read; 0 without any. */
+  /** Highest epoch that any claim or manifest names, unreadable ones included; 0 without any. */
   highestEpoch: number;
 }
 
-/** As much of a checkpoint as its manifest's key and the listing say. */
+/** Facts about a checkpoint from its manifest's key and the listing. */
 export interface ListedCheckpoint {
   checkpointId: string;
   writerEpoch: number;
@@ -45,7 +48,7 @@ interface ListedClaim {
 const MANIFEST_NAME = /^e(\d{6})\/s(\d{12})-(.+)-([a-z0-9]{12,32})\.json$/;
 const CLAIM_NAME = /^e(\d{6})\.json$/;
 
-/** Reads a key below `manifests/`; null where it is none of a manifest. */
+/** Parses a key below `manifests/`; null when it is not the key of a manifest. */
 export function readManifestKey(
   key: string,
 ): (Pick<ListedCheckpoint, "checkpointId" | "writerEpoch" | "step"> & { attempt: string }) | null {
@@ -58,21 +61,24 @@ export function readManifestKey(
 
 /** Reads the bucket's record of runs. Objects that never change are fetched once. */
 export interface RunRecords {
-  /** Faults: those of the store: what cannot be read is not nothing. */
+  /** Reads the record of a run. Fails when any part cannot be read. Faults: those of the store. */
   read(run: RunName): Promise<RunRecord>;
   /**
-   * As `read`, with only those claims that are newer than the newest checkpoint: they decide whether a person left it behind. It
-   * does not tell that of older checkpoints. Faults: those of the store.
+   * Like `read`, but reads only claims newer than the newest checkpoint: they show whether a person left it behind.
+   * Does not show that for older checkpoints. Faults: those of the store.
    */
   readNewest(run: RunName): Promise<RunRecord>;
-  /** Returns a manifest and its text as it is stored. Faults: CHECKPOINT_INCOMPLETE when it is none, those of the store. */
+  /**
+   * Returns a manifest and its stored text. Faults: CHECKPOINT_INCOMPLETE when it is not a manifest, those of the
+   * store.
+   */
   manifest(listed: Pick<ListedCheckpoint, "key">): Promise<{ manifest: StoredManifest; text: string }>;
-  /** Finds a checkpoint by its number, of whatever run; null where there is none. Faults: those of the store. */
+  /** Finds a checkpoint of any run by its id; null when there is none. Faults: those of the store. */
   find(checkpointId: string): Promise<ListedCheckpoint | null>;
 }
 
 const MOST_MANIFESTS = 64;
-/** A manifest with more is fetched each time: 64 of them would fill the memory of a node. */
+/** Manifests with more files are fetched each time: 64 of them would fill the memory of a node. */
 const MOST_KEPT_CHARACTERS = 128 * 1024;
 
 export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords {
@@ -92,7 +98,7 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
     return listed;
   };
 
-  /** A claim that cannot be read keeps its number, and nobody from the others. */
+  /** Reads claims. A claim that cannot be read keeps its number and has no known node. */
   const readClaims = async (run: RunName, listed: readonly ListedClaim[]): Promise<EpochClaim[]> => {
     await forEachOf(
       listed.filter(({ key }) => !claims.has(key)),
@@ -179,7 +185,9 @@ export function createRunRecords(calls: BucketCalls, prefix: string): RunRecords
   };
 }
 
-/** Null also for what is no text, or more than any manifest. Faults: those of the store. */
+/**
+ * Reads a text; null also for an object that is not text or is larger than any manifest. Faults: those of the store.
+ */
 async function readText(calls: BucketCalls, key: string): Promise<{ text: string } | null> {
   try {
     return await calls.read(key);
@@ -195,8 +203,8 @@ const isAfter = (one: Step, parent: EpochClaim["parent"]): boolean =>
   parent === null || byNewest(one, { writerEpoch: parent.epoch, step: parent.step }) < 0;
 
 /**
- * Returns the checkpoints that a person left behind with `--from`: those of earlier epochs that are newer than where a chosen epoch
- * started. One that was chosen itself later counts again.
+ * Returns the checkpoints that a person left behind with `--from`: those of earlier epochs that are newer than the
+ * start of a chosen epoch. A checkpoint that was chosen itself later counts again.
  */
 export function abandonedIn({ claims, checkpoints }: RunRecord): ReadonlySet<string> {
   const abandoned = new Set<string>();
@@ -212,7 +220,10 @@ export function abandonedIn({ claims, checkpoints }: RunRecord): ReadonlySet<str
   return abandoned;
 }
 
-/** Returns the line that the newest epoch goes on with: its checkpoints, and those of each parent up to the step it went on from. */
+/**
+ * Returns the line that the newest epoch continues: its checkpoints, and those of each parent up to the step at which
+ * the line branched.
+ */
 export function lineOf({ claims, checkpoints }: RunRecord): ListedCheckpoint[] {
   const byEpoch = new Map(claims.map((claim) => [claim.epoch, claim]));
   const upTo = new Map<number, number>();

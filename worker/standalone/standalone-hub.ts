@@ -20,8 +20,8 @@ import { holdsKeyOf, keyNeeded } from "./key-file.ts";
 import { assertStored, choosingOf, readingCalls, sha256Of, type Reading } from "./reading-calls.ts";
 
 /**
- * Stands in the place of a hub over one bucket: a node that works alone asks it what it would ask a hub. Claims, keys, packs and
- * manifests lie in the bucket as a hub writes them, so a hub that is set up later finds them as its own.
+ * Replaces a hub, over one bucket: answers the calls that a node would make to a hub. Claims, keys, packs and manifests
+ * lie in the bucket as a hub writes them, so a hub that is set up later takes them over.
  */
 export interface StandaloneParts extends Reading {
   claims: RunClaims;
@@ -37,18 +37,18 @@ export interface StandaloneParts extends Reading {
   signal: AbortSignal;
 }
 
-/** Time that the rules of `--keep` and aborts of uploads have at the end of a worker. */
+/** Longest time that `--keep` and the abort of uploads may take at the end of a worker. */
 const REMOVAL_MS = 1_000;
-/** How often the node looks at itself; nobody else does. */
+/** Interval of the node's own reports, which nobody else receives. */
 const REPORT_EVERY_MS = 5_000;
-/** Pieces of several nodes are joined by a hub alone. */
+/** Only a hub joins the pieces of several nodes. */
 const FEATURES = HUB_FEATURES.filter((feature) => feature !== "pieces");
 
-/** @throws Fault BAD_INPUT */
+/** Parses an input. @throws Fault BAD_INPUT */
 const needsHub = (op: string) => (): Promise<never> =>
   Promise.reject(new Fault("BAD_INPUT", { op, detail: "only a hub does that; this node works alone, with --to" }));
 
-/** Calls that cannot be answered without the bucket: only these show whether it can be reached. */
+/** Calls that need the bucket: only these show whether it can be reached. */
 const ASKS_BUCKET: ReadonlySet<string> = new Set([
   "claimEpoch",
   "commit",
@@ -59,14 +59,14 @@ const ASKS_BUCKET: ReadonlySet<string> = new Set([
   "restorePoints",
 ]);
 
-/** Calls are turned into one Fault each, as those to a hub are. */
+/** Turns each error into one Fault, as for calls to a hub. */
 export function createStandaloneHub(parts: StandaloneParts): Hub {
   const client: HubClient = {
     node: { ...writingCalls(parts), ...doubtingCalls(parts), ...readingCalls(parts), ...callsOfFleet(parts) },
   };
   let isUp = true;
   return {
-    // Nobody ever says anything: it stays open until the node ends.
+    // No messages ever come: the stream stays open until the node ends.
     openStream: (_input, told) => {
       told.onConnectionStateChange({ state: "pending", error: null });
       return () => undefined;
@@ -95,7 +95,10 @@ export function createStandaloneHub(parts: StandaloneParts): Hub {
   };
 }
 
-/** Writes the manifest where nothing lies yet, or the same, and reads it back. Faults: CONFLICT, CHECKSUM_MISMATCH, those of the store. */
+/**
+ * Writes the manifest unless another one exists, and reads it back. Faults: CONFLICT, CHECKSUM_MISMATCH, those of the
+ * store.
+ */
 async function writeManifest({ calls, store }: StandaloneParts, manifest: Manifest, text: string): Promise<void> {
   const { run, step, writerEpoch: epoch, id: checkpointId, attempt } = manifest;
   const key = manifestKey(store.prefix, { run, step, epoch, checkpointId, attempt });
@@ -106,22 +109,22 @@ async function writeManifest({ calls, store }: StandaloneParts, manifest: Manife
 }
 
 /**
- * Refuses to write a run whose newest checkpoint is encrypted with a key that is not here: it could not go on from it, and without
- * any key it would add plain checkpoints. `isFresh`: the run starts elsewhere than from its newest checkpoint, so that a lost key
- * does not end the run. Faults: SEAL_KEY_NEEDED, those of the store.
+ * Refuses to write a run whose newest checkpoint is encrypted with a key that this node lacks: it could not continue
+ * from it, and without any key it would add plain checkpoints. `isFresh`: the run starts from another checkpoint, so
+ * that a lost key does not end the run. Faults: SEAL_KEY_NEEDED, those of the store.
  */
 async function assertDecrypts(
   { keyFile }: Pick<Reading, "keyFile">,
   choosing: Choosing,
   { isFresh }: { isFresh: boolean },
 ): Promise<void> {
-  // Without any key not even an abandoned or doubtful checkpoint may be followed by a plain one.
+  // Without any key no plain checkpoint may follow an encrypted one, not even an abandoned or doubtful one.
   const newest = keyFile === null ? await newestOfAny(choosing) : await newestOf(choosing);
   if (newest === null || !isSealed(newest.manifest) || holdsKeyOf(keyFile, newest.manifest)) return;
   if (keyFile === null || !isFresh) throw keyNeeded(keyFile, newest.manifest);
 }
 
-/** Answers what a node asks to write its runs. */
+/** Answers the calls with which a node writes its runs. */
 function writingCalls(parts: StandaloneParts) {
   const { calls, claims, source, store, node } = parts;
   const read = (run: RunName) => choosingOf(parts, run);
@@ -187,7 +190,7 @@ function writingCalls(parts: StandaloneParts) {
         const { run, writerEpoch } = manifest;
         await claims.confirm(run, writerEpoch, 0);
         await writeManifest(parts, manifest, text);
-        // The store may have taken it long after it was sent.
+        // The store may have carried it out long after it was sent.
         await claims.confirm(run, writerEpoch, SURE_MS);
         parts.retentionRunner.committed(manifest);
         parts.otherWriters.look();
@@ -197,7 +200,7 @@ function writingCalls(parts: StandaloneParts) {
   };
 }
 
-/** Takes the doubts of this node about checkpoints that it wrote. */
+/** Records doubts of this node about checkpoints that it wrote. */
 const doubtingCalls = ({ calls, records, store }: StandaloneParts) => ({
   doubt: {
     mutate: async ({ checkpointId, why }: Parameters<HubClient["node"]["doubt"]["mutate"]>[0]) => {
@@ -215,7 +218,7 @@ const doubtingCalls = ({ calls, records, store }: StandaloneParts) => ({
   },
 });
 
-/** Answers what a node asks because there are others, and refuses what only a hub can do. */
+/** Answers the calls that concern other nodes, and refuses those that only a hub can answer. */
 function callsOfFleet({ calls, claims, store, node, retentionRunner, uploadAborter }: StandaloneParts) {
   return {
     enrol: { mutate: needsHub("enrol") },
@@ -242,7 +245,7 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner, uploadAbort
     },
     goodbye: {
       mutate: async () => {
-        // The next writer continues an interrupted pass, and must find the run free.
+        // The next writer continues an interrupted pass, and needs the run to be free.
         await Promise.all([retentionRunner.finish(REMOVAL_MS), uploadAborter.finish(REMOVAL_MS)]);
         await claims.giveBack();
         return { ok: true as const };

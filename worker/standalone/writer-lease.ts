@@ -6,18 +6,18 @@ import { visibleText } from "#protocol/base/visible-text.ts";
 import { LEASE_MS, readLeaseText, writerLeaseKey, type WriterLease } from "#protocol/checkpoint/writer-lease.ts";
 import type { BucketCalls } from "./bucket-calls.ts";
 
-/** The right to write a run, held by this node in its bucket. */
+/** The right to write a run, which this node holds in its bucket. */
 export interface Lease {
-  /** Set once another writer was seen; then nothing is written any more. */
+  /** Set once another writer was seen; this node then writes nothing any more. */
   readonly lost: Fault | null;
-  /** The epoch that the lease says. @throws Fault EPOCH_OVER when another writer has it, those of the store */
+  /** Writes the epoch into the lease. @throws Fault EPOCH_OVER when another writer holds it, those of the store */
   setEpoch(epoch: number): Promise<void>;
   /**
-   * Writes the lease again where it was last written more than `olderMs` ago: until `LEASE_MS` nobody takes it.
-   * @throws Fault EPOCH_OVER when another writer has it, those of the store
+   * Renews the lease if its last write is more than `olderMs` ago: nobody else takes it before `LEASE_MS`. @throws
+   * Fault EPOCH_OVER when another writer holds it, those of the store
    */
   renew(olderMs: number): Promise<void>;
-  /** Lets the next writer begin at once, and is not renewed any more. No faults. */
+  /** Frees the lease for the next writer, and stops renewing it. Never throws. */
   giveBack(): Promise<void>;
 }
 
@@ -26,19 +26,19 @@ export interface LeaseParts {
   prefix: string;
   run: RunName;
   node: { id: string; name: NodeName };
-  /** The store keeps to conditions; without them the later write counts, and epochs keep attempts apart. */
+  /** The store honors conditional writes; without them the later write wins, and epochs keep attempts apart. */
   isConditional: boolean;
 }
 
 interface Found {
-  /** Null: what lies there is no lease. */
+  /** Null: the object is not a lease. */
   lease: WriterLease | null;
   etag: string;
-  /** How long its writer may still write, by the store's clock alone; 0: nobody does. */
+  /** Time for which its writer may still write, by the store's clock alone; 0: the lease is over. */
   leftMs: number;
 }
 
-/** Returns what lies there; null where nothing does. Faults: those of the store. */
+/** Returns the lease object; null when there is none. Faults: those of the store. */
 export async function readLease({
   calls,
   prefix,
@@ -46,16 +46,16 @@ export async function readLease({
 }: Pick<LeaseParts, "calls" | "prefix" | "run">): Promise<Found | null> {
   const found = await calls.read(writerLeaseKey(prefix, run));
   if (found === null) return null;
-  // Text that is no lease belongs to nobody, and is overwritten.
+  // Text that is not a lease belongs to nobody, and is overwritten.
   const lease = readLeaseText(found.text);
-  // When it was written the store says; a writer whose clock is wrong does not hold a run for longer.
+  // The store tells when it was written, so a writer with a wrong clock does not hold a run for longer.
   const writtenAt = found.modifiedAtMs ?? lease?.renewedAt ?? 0;
   const isGivenBack = lease === null || lease.by === "hub" || lease.until <= lease.renewedAt;
   const leftMs = isGivenBack ? 0 : Math.max(0, Math.min(LEASE_MS, writtenAt + LEASE_MS - calls.now()));
   return { lease, etag: found.etag, leftMs };
 }
 
-/** Like `readLease`; null also for an object that cannot be read as text. Faults: those of the store. */
+/** Works as `readLease`, but returns null also for an object that is not text. Faults: those of the store. */
 export async function readLeaseOrNull(at: Parameters<typeof readLease>[0]): Promise<Found | null> {
   try {
     return await readLease(at);
@@ -68,7 +68,7 @@ export async function readLeaseOrNull(at: Parameters<typeof readLease>[0]): Prom
 const writerOf = (lease: WriterLease | null): string =>
   lease === null ? "somebody" : lease.by === "hub" ? "a hub" : visibleText(lease.node.name);
 
-/** @throws Fault RUN_IN_USE: another node wrote it less than `LEASE_MS` ago */
+/** Refuses a lease of another writer. @throws Fault RUN_IN_USE: another node wrote it less than `LEASE_MS` ago */
 function assertFree(found: Found | null, { run, node }: LeaseParts): void {
   if (found === null || found.leftMs <= 0 || found.lease?.node.id === node.id) return;
   const detail = `${writerOf(found.lease)} writes it; its lease ends in ${formatDuration(found.leftMs)} unless it is renewed`;
@@ -76,8 +76,8 @@ function assertFree(found: Found | null, { run, node }: LeaseParts): void {
 }
 
 /**
- * Takes the lease of a run: where there is none, where the one that lies there has ended, or where it is this node's own.
- * @throws Fault RUN_IN_USE, those of the store
+ * Takes the lease of a run when there is none, when the present one is over, or when it is this node's own. @throws
+ * Fault RUN_IN_USE, those of the store
  */
 export async function takeLease(parts: LeaseParts): Promise<Lease> {
   const { calls, prefix, run, node, isConditional } = parts;
@@ -97,7 +97,7 @@ export async function takeLease(parts: LeaseParts): Promise<Lease> {
       nonce: randomUUID(),
     };
   };
-  /** Nonces of writes whose answers were not seen: the store may still carry them out. */
+  /** Nonces of writes without an answer: the store may still carry them out. */
   const unanswered = new Set<string>();
   const write = async (lease: WriterLease, over: string | null) => {
     const condition = over === null ? ({ kind: "absent" } as const) : ({ kind: "version", etag: over } as const);
@@ -110,7 +110,7 @@ export async function takeLease(parts: LeaseParts): Promise<Lease> {
   const before = await readLease(parts);
   assertFree(before, parts);
   const taken = await write(leaseFor(before?.lease?.epoch ?? 1, false), before?.etag ?? null);
-  // Somebody was faster by a moment.
+  // Another node was faster.
   if (taken === null) {
     assertFree(await readLease(parts), parts);
     throw new Fault("RUN_IN_USE", { op: "claimEpoch", subject: run, detail: "another node takes it at the same time" });
@@ -118,7 +118,7 @@ export async function takeLease(parts: LeaseParts): Promise<Lease> {
   let held = taken;
   let lost: Fault | null = null;
   let isOver = false;
-  /** One write after the other: each is conditional on the one before. */
+  /** Writes one at a time, because each is conditional on the one before. */
   let queue: Promise<unknown> = Promise.resolve();
   let renewing: Promise<void> | null = null;
   const lose = (by: WriterLease | null): Fault =>
@@ -138,7 +138,7 @@ export async function takeLease(parts: LeaseParts): Promise<Lease> {
       }
       const there = await readLease(parts);
       const late = there?.lease ?? null;
-      // A store that hung carried out an earlier write of this node after the node had given it up.
+      // A slow store may have carried out an earlier write of this node after the node's timeout.
       if (there === null || late === null || !unanswered.delete(late.nonce)) throw lose(late);
       held = { lease: late, etag: there.etag, startedMs: held.startedMs };
     }
@@ -156,7 +156,7 @@ export async function takeLease(parts: LeaseParts): Promise<Lease> {
     renew: (olderMs) => {
       if (lost !== null) return Promise.reject(lost);
       if (isOver || performance.now() - held.startedMs < olderMs) return Promise.resolve();
-      // While the link is down one waits, not one for each time that it was due.
+      // While the link is down only one renewal waits, not one for each interval.
       renewing ??= inTurn(() => rewrite(held.lease.epoch)).finally(() => {
         renewing = null;
       });

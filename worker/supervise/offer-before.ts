@@ -1,6 +1,6 @@
 import { isFault } from "#protocol/faults/fault.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
-import type { ResumePoint } from "./prepare.ts";
+import type { ResumePoint } from "../agent/choose-resume.ts";
 
 /** A program that has run this long did not fail because of its checkpoint. */
 const AT_ONCE_MS = 2 * 60_000;

@@ -20,19 +20,16 @@ import { reportLoss } from "../agent/report-loss.ts";
 import { storedOf } from "../restore/confirm-stored.ts";
 import { pointAt } from "../restore/placement/point-at.ts";
 import { removeStoredAside, setAside } from "../restore/placement/set-aside.ts";
-import { chooseResume, movedWith, type LocalCheckpoint, type Resume } from "../agent/choose-resume.ts";
+import {
+  chooseResume,
+  movedWith,
+  type LocalCheckpoint,
+  type Resume,
+  type ResumePoint,
+} from "../agent/choose-resume.ts";
 import { restoreOthers, type RestoreWish } from "./restore-others.ts";
 import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "../agent/local-checkpoints.ts";
-
-/** Checkpoint on this disk from which a run resumes. */
-export interface ResumePoint {
-  run: RunName;
-  path: string;
-  step: number;
-  /** Names of checkpoints that were beside it when it was captured, for frameworks that compare all of them. */
-  siblings?: readonly string[];
-}
 
 /**
  * Puts the newest complete checkpoint of every watched run in place, or the one that a person chose. Checkpoints of the run

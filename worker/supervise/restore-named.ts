@@ -6,7 +6,7 @@ import type { Agent } from "../agent/agent-assemble.ts";
 import { watchFor } from "../capture/watch.ts";
 import { isThere } from "../base/disk/is-there.ts";
 import { namesInState } from "../restore/named-checkpoints.ts";
-import type { ResumePoint } from "./prepare.ts";
+import type { ResumePoint } from "../agent/choose-resume.ts";
 
 export type NamedParts = Pick<Agent, "options" | "hub" | "restorer" | "reporter" | "signal">;
 

@@ -9,7 +9,8 @@ import { judgeWords } from "../agent/judge-beginning.ts";
 import { judgeOver } from "./judge-over.ts";
 import { tellNothingTaken, type NothingTaken } from "./judge-safety.ts";
 import { offerBefore } from "./offer-before.ts";
-import { prepareRuns, type ResumePoint } from "./prepare.ts";
+import type { ResumePoint } from "../agent/choose-resume.ts";
+import { prepareRuns } from "./prepare.ts";
 import { createProgressBars } from "../program/progress-bars.ts";
 import { createLogTail } from "../program/log-tail.ts";
 import type { GroupSentinel } from "../program/group-sentinel.ts";
@@ -251,15 +252,15 @@ async function tellEnd(agent: Agent, end: ProgramEnd & { ranMs: number }): Promi
  * the program asks the local API), and the addresses of the local API.
  */
 function variablesFor(agent: Agent, points: readonly ResumePoint[]): Record<string, string> {
-  const { door } = agent.local;
+  const { listener } = agent.local;
   const [first] = points;
   // A program of another user can only reach the files in its own folder.
-  if (door?.programSocket != null)
-    return { TIDEMARK_SOCKET: door.programSocket, TIDEMARK_STEP_RECORD: stepRecordFor(agent), ...resumeAt(first) };
+  if (listener?.programSocket != null)
+    return { TIDEMARK_SOCKET: listener.programSocket, TIDEMARK_STEP_RECORD: stepRecordFor(agent), ...resumeAt(first) };
   return {
-    ...(door?.socket != null && { TIDEMARK_SOCKET: door.socket }),
-    ...(door?.url != null && { TIDEMARK_LOCAL_URL: door.url }),
-    ...(door?.tokenFile != null && { TIDEMARK_LOCAL_TOKEN_FILE: door.tokenFile }),
+    ...(listener?.socket != null && { TIDEMARK_SOCKET: listener.socket }),
+    ...(listener?.url != null && { TIDEMARK_LOCAL_URL: listener.url }),
+    ...(listener?.tokenFile != null && { TIDEMARK_LOCAL_TOKEN_FILE: listener.tokenFile }),
     TIDEMARK_STEP_RECORD: stepRecordFor(agent),
     ...resumeAt(first),
   };

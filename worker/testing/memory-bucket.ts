@@ -4,7 +4,7 @@ import { dataKey, epochClaimKey, keepRecordKey, manifestKey } from "#protocol/ch
 import type { KeepRecord } from "#protocol/retention/keeping.ts";
 import type { BucketCalls } from "../standalone/bucket-calls.ts";
 
-/** A bucket in memory that keeps to conditions, or does not. */
+/** Creates a bucket in memory that honors or ignores conditional requests. */
 export function createBucket({ isConditional = true } = {}) {
   const objects = new Map<string, { text: string; etag: string; modifiedAtMs: number }>();
   const clock = { now: 1_000_000 };

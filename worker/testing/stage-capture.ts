@@ -8,7 +8,7 @@ import { lookAt } from "../capture/detection/look.ts";
 import { takeSnapshot } from "../capture/snapshot.ts";
 import { STAGED_DATE_MS } from "./stage-stored.ts";
 
-/** For tests: writes `contents` as step 500 of run llama below `folder`, and captures it. */
+/** Writes `contents` as step 500 of run llama below `folder`, and captures it. For tests. */
 export async function takeFolder(
   contents: ReadonlyMap<string, Buffer>,
   about: { folder: string; store: TrialStore; packing: Packing; partBytes: number | null; minPartBytes?: number },

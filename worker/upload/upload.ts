@@ -30,8 +30,8 @@ import { forgetSeal, sealAsSaved, sealCapture, type Seal } from "./seal-capture.
 import { extentsOf, outgoingOf, type Outgoing } from "./outgoing.ts";
 
 /**
- * Sends one capture: announces it, signs everything ahead, sends, commits. The hub compares every object with the bucket and
- * then writes the manifest. Only its answer makes the checkpoint safe.
+ * Input of `sendCapture`: one capture, and the bucket that it goes to. The callers announce the capture before and
+ * commit it afterwards; only the hub's answer to the commit makes the checkpoint safe.
  */
 export interface UploadJob {
   capture: Capture;
@@ -51,8 +51,9 @@ export const journalOf = (journals: string, capture: Pick<Capture, "transferId">
   join(journals, `${capture.transferId}.jsonl`);
 
 /**
- * Announces a capture to the hub; may be repeated. Returns the line of the capture when its program has left that line since. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, CONFLICT (an older hub
- * would take a final model for a checkpoint).
+ * Announces a capture to the hub; may be repeated. Returns the line of the capture if its program has left that line
+ * since, else null. Faults: SEAL_REQUIRED, EPOCH_OVER, HUB_UNREACHABLE, CONFLICT (an older hub would take a final model
+ * for a checkpoint).
  */
 export async function announce(
   hub: Hub,

@@ -43,7 +43,10 @@ function onHashChange(tell: () => void): () => void {
   return () => window.removeEventListener("hashchange", tell);
 }
 
-/** The form behind an invitation or reset link. The code is in the URL fragment (`#`), which browsers never send to a server. */
+/**
+ * Shows the form behind an invitation or reset link. The code is in the URL fragment (`#`), which browsers never send
+ * to a server.
+ */
 export function CodeForm({ kind }: { kind: CodeKind }) {
   const router = useRouter();
   const client = useQueryClient();

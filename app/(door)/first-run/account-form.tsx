@@ -10,8 +10,8 @@ import { accountErrors } from "./account-errors.ts";
 import { SHORTEST_PASSWORD } from "#protocol/base/password.ts";
 
 /**
- * A form for the first account. Its setup code is printed on the hub's console, so only somebody with access to it can claim
- * the hub.
+ * Shows the form for the first account. Its setup code is printed on the hub's console, so only somebody with access to
+ * it can claim the hub.
  */
 export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void }) {
   const [typed, setTyped] = useState({ code: "", email: "", password: "" });
@@ -26,7 +26,7 @@ export function AccountForm({ onDone }: { onDone: (status: HubStatus) => void })
     >
       <TextField
         label="Setup code"
-        hint="The hub printed it on its console when it started; it is good for an hour. In a container, look at its log."
+        hint="The hub printed it on its console when it started; it is valid for an hour. In a container, look at its log."
         path="code"
         required
         kind="code"

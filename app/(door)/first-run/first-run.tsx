@@ -19,7 +19,7 @@ const ProfileFormView = onDemand(() =>
   import("../../_buckets/profile-form.tsx").then((module) => module.ProfileFormView),
 );
 
-/** The setup of a new hub: account, bucket, node. It continues at the first unfinished step. */
+/** Guides through the setup of a new hub: account, bucket, node. Continues at the first unfinished step. */
 export function FirstRun() {
   const router = useRouter();
   const client = useQueryClient();
@@ -50,7 +50,7 @@ export function FirstRun() {
           title="Now a bucket of yours."
           about="Checkpoints go straight from the nodes into it; they never pass through the hub."
         >
-          <ProfileFormView edited={null} saveWord="Save and go on" onSaved={() => void profiles.refetch()} />
+          <ProfileFormView edited={null} saveWord="Save and continue" onSaved={() => void profiles.refetch()} />
         </Stage>
       </PersonProvider>
     );

@@ -63,7 +63,7 @@ export function AdoptView() {
     <>
       <PageHead
         title="Found in the bucket"
-        about="Checkpoints that other tools wrote, told by the names of their objects alone. Adopted ones can be restored; their objects stay where they are, and Tidemark never changes or deletes them."
+        about="Checkpoints that other tools wrote, recognized by the names of their objects. Adopted ones can be restored; their objects stay where they are, and Tidemark never changes or deletes them."
       />
       {whyNot !== null && (
         <Banner tone="quiet" title="Looking through a bucket takes an operator.">
@@ -113,12 +113,12 @@ export function AdoptView() {
       )}
       {found.data !== undefined && shown.length === 0 && (
         <Panel label="Found">
-          <Empty title={found.hasNextPage ? "Nothing in what was looked at so far" : "No checkpoint of another tool"}>
+          <Empty title={found.hasNextPage ? "Nothing found so far" : "No checkpoint of another tool"}>
             {steps.length > 0
               ? `${formatCount(steps.length)} were found; none is ${filter.label.toLowerCase()}.`
               : found.hasNextPage
-                ? "The bucket has more objects than fit into one look."
-                : "No name in the bucket is one that the known tools give their checkpoints."}
+                ? "The bucket has more objects than one search covers."
+                : "No object in the bucket is named like a checkpoint of a known tool."}
           </Empty>
         </Panel>
       )}

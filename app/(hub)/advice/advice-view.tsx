@@ -14,7 +14,7 @@ export function AdviceView() {
   const [show, setShow] = useAddressWord("show", "advice");
   return (
     <>
-      <PageHead title="Advice" about="What the stored history of your links says, each piece with what it rests on." />
+      <PageHead title="Advice" about="Findings from the stored history of your links, each with its evidence." />
       <Tabs
         label="Advice"
         value={show === "thresholds" ? show : "advice"}

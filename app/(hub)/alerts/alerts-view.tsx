@@ -107,7 +107,7 @@ export function AlertsView() {
           bringBack={() => hub.alerts.rules.create.mutate({ rule: removedRule.rule })}
           onClose={() => setRemoving("")}
         >
-          What it found is over with it, and nobody is told. Its history stays.
+          Its alerts end without a message. Its history stays.
         </RemoveDialog>
       )}
       {whyNot === null && removedChannel !== undefined && (
@@ -116,8 +116,7 @@ export function AlertsView() {
           remove={() => hub.alerts.channels.remove.mutate({ id: removedChannel.id })}
           onClose={() => setRemoving("")}
         >
-          Its sealed address is removed, and with it what still waits to be sent there. Rules that name it go on
-          without.
+          Its sealed address and its waiting messages are removed. Rules that use it continue without it.
         </RemoveDialog>
       )}
     </>

@@ -21,7 +21,7 @@ export function BenchmarksView() {
     <>
       <PageHead
         title="Benchmarks"
-        about="Which tool and which bucket are best from where, measured on the nodes themselves."
+        about="The best tool and bucket for each place, measured on the nodes themselves."
         actions={
           <Button look="main" disabled={whyNot !== null} title={whyNot ?? undefined} onClick={() => setStarting(true)}>
             New benchmark…

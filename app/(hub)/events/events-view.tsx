@@ -45,7 +45,7 @@ export function EventsView() {
             label="Search events"
             value={words}
             onChange={setWords}
-            placeholder="Words, last words, faults"
+            placeholder="Text, final output, faults"
           />
           <SearchField label="Node" width="short" value={node} onChange={setNode} placeholder="Node" />
           <SearchField label="Run" width="short" value={run} onChange={setRun} placeholder="Run" />
@@ -70,11 +70,11 @@ export function EventsView() {
           loading={{ label: "Loading events", rows: 10 }}
           empty={
             <Empty
-              title={isFiltered ? "No event fits" : "No events yet"}
+              title={isFiltered ? "No event matches" : "No events yet"}
               action={isFiltered ? <Button onClick={() => clear({})}>Show all events</Button> : undefined}
             >
               {isFiltered
-                ? "Nothing of the last 90 days fits all of these filters."
+                ? "No event of the last 90 days matches all of these filters."
                 : "Nodes that join, checkpoints that become safe, restores and failures are written down here."}
             </Empty>
           }

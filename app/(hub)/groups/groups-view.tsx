@@ -28,7 +28,7 @@ export function GroupsView() {
     <>
       <PageHead
         title="Groups"
-        about="Groups of instances that a provider runs, beside the nodes of this hub. A rule scales a group by the jobs of a queue, and never takes an instance with something that is not safe."
+        about="Groups of instances that a provider runs, beside the nodes of this hub. A rule scales a group by the jobs of a queue, and never removes an instance with unsaved work."
         actions={add}
       />
       {accounts.data === undefined ? (

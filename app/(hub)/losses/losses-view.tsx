@@ -8,7 +8,7 @@ export function LossesView() {
     <>
       <PageHead
         title="Lost work"
-        about="Training that had to be done again after an interruption: all since the step that was safe. Weeks begin on Mondays, UTC."
+        about="Training that had to be repeated after an interruption: everything since the newest safe step. Weeks begin on Mondays, UTC."
       />
       <LossLedger run={null} />
     </>

@@ -187,7 +187,7 @@ function NoNodes({ onAdd }: { onAdd: () => void }) {
         </Button>
       }
     >
-      A node is a machine that runs the Tidemark worker. Add one and its checkpoints are kept safe from then on.
+      A node is a machine that runs the Tidemark worker. Add one to keep its checkpoints safe.
     </Empty>
   );
 }

@@ -97,8 +97,8 @@ export function RunsView() {
           <SkeletonRows rows={6} label="Loading runs" />
         ) : all.length === 0 ? (
           <Empty title="No run yet" action={<Button onClick={dialogs.addNode}>Add node</Button>}>
-            A run begins when a node claims it for its first checkpoint. Its steps then stand here, and any complete one
-            can be restored.
+            A run begins when a node claims it for its first checkpoint. Its steps are then listed here, and any
+            complete one can be restored.
           </Empty>
         ) : rows.length === 0 ? (
           <Empty title="No run matches">{formatCount(all.length)} runs are known; none fits this filter.</Empty>

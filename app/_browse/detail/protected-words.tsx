@@ -19,14 +19,12 @@ export function ProtectedWords({ protection }: { protection: Protection }) {
   }
   switch (why) {
     case "claim":
-      return <>It says which node writes a run, and stays.</>;
+      return <>It records which node writes a run, and cannot be deleted.</>;
     case "keeping":
-      return <>It says that a checkpoint is pinned, tagged, noted or in the trash, and stays.</>;
+      return <>It records that a checkpoint is pinned, tagged, noted or in the trash, and cannot be deleted.</>;
     case "leftover":
       return (
-        <>
-          It lies among the data of runs and no checkpoint names it; the upkeep of the hub removes it when it is sure.
-        </>
+        <>It lies among the data of runs and no checkpoint names it; the hub maintenance removes it when it is sure.</>
       );
     case "manifest":
       return <>It is below the prefix of manifests and is kept.</>;

@@ -47,8 +47,8 @@ export function ShareDialog({
       title={isOne ? "Share link" : "Share links"}
       intro={
         isOne
-          ? `Whoever has the link reads ${what} without signing in. It cannot be taken back before it ends.`
-          : `Whoever has the links reads ${what} without signing in. They cannot be taken back before they end.`
+          ? `Anyone with the link can read ${what} without signing in. It cannot be revoked before it expires.`
+          : `Anyone with the links can read ${what} without signing in. They cannot be revoked before they expire.`
       }
       footer={
         <>
@@ -61,7 +61,7 @@ export function ShareDialog({
       }
     >
       <div className="flex flex-col gap-3">
-        <Field label="Good for" hint="A day at most. Who made it, and for what, is on record.">
+        <Field label="Good for" hint="A day at most. The audit records who made it, and for which object.">
           {(ids) => <Select {...ids} label="Good for" value={lifetime} choices={LIVES} onChange={setLifetime} />}
         </Field>
         {share.fault !== null && <FaultNote fault={share.fault} />}

@@ -129,7 +129,7 @@ function FolderFoot({ state, order, sort }: FolderFootProps) {
   const rows = `${formatCount(count)} ${count === 1 ? "item" : "items"}`;
   return (
     <output className="nums block border-t border-line px-4 py-2 text-12 text-faint">
-      {isComplete ? rows : `${rows} so far, more follows as you go down`}
+      {isComplete ? rows : `${rows} so far, more load as you scroll`}
       {objects > 0 && ` · ${formatBytes(bytes)} in ${formatCount(objects)} objects`}
       {isLoading && " · loading"}
       {order === "sorted" && !isComplete && ` · by ${sort} among what is loaded, not of the whole folder`}

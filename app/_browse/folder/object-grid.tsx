@@ -101,7 +101,7 @@ export function ObjectGrid(props: ObjectGridProps) {
   );
 }
 
-/** Column heads, which stay above the rows while scrolling. */
+/** Shows the column heads, which stay above the rows while scrolling. */
 function GridHead({ sort }: { sort: TableSort | null }) {
   return (
     <thead className="sticky top-0 z-[1] bg-panel">

@@ -88,7 +88,7 @@ export async function openStream(name: string): Promise<Target | null> {
       port.postMessage({ kind: "bytes", bytes }, [bytes.buffer]);
     },
     restart: async () => {
-      const detail = "what the browser's own downloads have begun cannot be begun again; start the download anew";
+      const detail = "a download of the browser itself cannot be resumed; start it again";
       if (state.hasBegun) throw new Fault("WRITE_FAILED", { op: "download", subject: name, detail });
     },
     close: async () => {

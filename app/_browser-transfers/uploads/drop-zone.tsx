@@ -3,7 +3,7 @@ import { useEffect, useEffectEvent, useRef, useState, type ReactNode } from "rea
 import { classNames } from "../../_ui/rendering/class-names.ts";
 import { fromDrop, type Chosen } from "../file-access.ts";
 
-/** A target for dropped files and folders. Its children offer the same by keyboard. */
+/** Accepts dropped files and folders. Its children offer the same by keyboard. */
 export function DropZone({ onDrop, children }: { onDrop: (reading: Promise<Chosen>) => void; children: ReactNode }) {
   const zone = useRef<HTMLElement>(null);
   const [isOver, setOver] = useState(false);

@@ -14,7 +14,7 @@ interface UploadButtonProps {
   label?: string;
 }
 
-/** A button that opens the upload dialog. */
+/** Shows a button that opens the upload dialog. */
 export function UploadButton({ profileId = null, prefix = "", label }: UploadButtonProps) {
   const [isOpen, setOpen] = useState(false);
   const whyNot = useWhyNot("operator");

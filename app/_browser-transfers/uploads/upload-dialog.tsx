@@ -135,7 +135,7 @@ export function UploadDialog({ profileId, prefix, onClose }: UploadDialogProps) 
         <TextField
           label="Folder"
           path="prefix"
-          hint={`They will lie below ${visibleText(`s3://${view?.profile.bucket ?? "bucket"}/${to}`)}`}
+          hint={`They will be stored below ${visibleText(`s3://${view?.profile.bucket ?? "bucket"}/${to}`)}`}
           kind="code"
           value={typed}
           placeholder="datasets/2026/"

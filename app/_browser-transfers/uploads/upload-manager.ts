@@ -110,7 +110,7 @@ export class UploadManager {
   /** Stores the chosen files as a new upload and starts it. Returns its id. */
   async add(to: Destination, chosen: Chosen): Promise<string> {
     const kept = this.#kept;
-    if (kept === null) throw new Error("the desk has not started");
+    if (kept === null) throw new Error("the uploads of this browser have not started");
     const batch: KeptBatch = {
       ...to,
       id: newRequestId(),
@@ -149,7 +149,7 @@ export class UploadManager {
       return;
     }
     const isLet = action === "pause" || action === "cancel" || action === "forget" || (await letRead(life.batch.roots));
-    // Without permission it keeps asking; the files can also be chosen again.
+    // Without permission the page continues to ask for it, and the person can also choose the files again.
     if (!isLet && life.view().asked?.for === "leave") return;
     await life.act(action);
     if (action === "cancel" || action === "forget") await this.#remove(batchId);

@@ -17,7 +17,7 @@ export interface ConfirmProps {
   children: ReactNode;
 }
 
-/** The dialog itself. Pages import it from `confirm-dialog.tsx`, which loads it on demand. */
+/** Shows the dialog itself. Pages import it from `confirm-dialog.tsx`, which loads it on demand. */
 export function ConfirmQuestion({ title, words, run, onDone, onClose, children }: ConfirmProps) {
   const action = useAction(run);
   return (

@@ -46,7 +46,7 @@ export function EventWords({ event }: { event: EventRow }) {
 function LastWords({ text }: { text: string }) {
   return (
     <details className="mt-1 text-12 text-soft">
-      <summary className="cursor-pointer select-none">its last words</summary>
+      <summary className="cursor-pointer select-none">its final output</summary>
       <pre className="mt-1 rounded-1 bg-sunk px-2 py-1.5 font-mono text-11 leading-4 [overflow-wrap:anywhere] whitespace-pre-wrap">
         {text.split("\n").map(visibleText).join("\n")}
       </pre>

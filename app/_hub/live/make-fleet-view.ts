@@ -1,7 +1,7 @@
 import { NO_RISK } from "#protocol/wire/risk.ts";
 import type { FleetView } from "#protocol/wire/views.ts";
 
-/** For tests: a small healthy fleet that has not saved anything yet. */
+/** Makes a small healthy fleet that has not saved anything yet. For tests. */
 export const fleetView = (over: Partial<FleetView> = {}): FleetView => ({
   at: 0,
   nodes: 3,

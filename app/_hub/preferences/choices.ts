@@ -85,7 +85,7 @@ export function useRate(): (bytesPerSecond: number) => string {
   return (bytesPerSecond) => formatRate(bytesPerSecond, unit);
 }
 
-/** Like `useRate`, with a dash for unknown rates. */
+/** Works as `useRate`, with a dash for unknown rates. */
 export function useRateOrDash(): (bytesPerSecond: number | null | undefined) => string {
   const rate = useRate();
   return (bytesPerSecond) => (bytesPerSecond == null ? "–" : rate(bytesPerSecond));

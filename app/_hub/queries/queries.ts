@@ -5,7 +5,10 @@ import { hub } from "./client.ts";
 
 export const statusQuery = () => queryOptions({ queryKey: ["account"], queryFn: () => hub.auth.status.query() });
 export const profilesQuery = () => queryOptions({ queryKey: ["profiles"], queryFn: () => hub.profiles.list.query() });
-/** Refetched once a minute instead of at each checkpoint, because the hub sums all rows for it. */
+/**
+ * Asks for the usage of a bucket. Refetched once a minute instead of at each checkpoint, because the hub sums all rows
+ * for it.
+ */
 export const usageQuery = (profileId: string) =>
   queryOptions({
     queryKey: ["usage", profileId],
@@ -56,7 +59,10 @@ export const homesQuery = (run: string) =>
 export const nodeQuery = (id: string) =>
   queryOptions({ queryKey: ["node", id], queryFn: () => hub.nodes.get.query({ id }) });
 
-/** The key begins with "runs", so a changed checkpoint refetches it; reports of the node do not. */
+/**
+ * Asks from which checkpoints a node's runs continue. The key begins with "runs", so a changed checkpoint refetches it;
+ * reports of the node do not.
+ */
 export const continueQuery = (nodeId: string) =>
   queryOptions({
     queryKey: ["runs", "continue", nodeId],
@@ -71,7 +77,7 @@ export const fleetSamplesQuery = (minutes: number) =>
     queryFn: () => hub.fleet.samples.query({ minutes }),
     refetchInterval: minutes <= 60 ? 10_000 : 60_000,
   });
-/** The last 200 events, for the markers in the fleet's chart. */
+/** Asks for the last 200 events, for the markers in the fleet's chart. */
 export const fleetNewsQuery = () =>
   queryOptions({
     queryKey: ["events", "news"],

@@ -1,6 +1,6 @@
 import type { TransferRow } from "#protocol/wire/views.ts";
 
-/** For tests: an upload that has just begun. */
+/** Makes an upload that has just begun. For tests. */
 export const transferRow = (over: Partial<TransferRow> = {}): TransferRow => ({
   id: "t",
   nodeId: "n",

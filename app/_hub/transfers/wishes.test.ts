@@ -53,9 +53,9 @@ test("says why it has to wait", () => {
   const online = { name: "gpu-7", state: "online" } as const;
   expect(wishNote({ action: "pause", phase: "asked" }, online)).toBeNull();
   expect(wishNote({ action: "pause", phase: "late" }, online)).toBe(
-    "gpu-7 was asked to pause it and has not said that it did.",
+    "gpu-7 was asked to pause it and has not confirmed it.",
   );
   expect(wishNote({ action: "resume", phase: "asked" }, { name: "gpu-7", state: "silent" } as const)).toBe(
-    "gpu-7 is silent: asked to go on, it hears of it when it is back.",
+    "gpu-7 is silent: asked to go on, it receives that when it is back.",
   );
 });

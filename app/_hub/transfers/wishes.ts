@@ -40,8 +40,9 @@ export const WISH_WORDS: Record<TransferAction, string> = {
 /** Returns a note on a late request, or on a node that does not report: `gpu-7 was asked to pause it …`. Null otherwise. */
 export function wishNote({ action, phase }: Wish, node: { name: string; state: NodeState }): string | null {
   const asked = { pause: "pause it", cancel: "cancel it", resume: "go on", retry: "try again" }[action];
-  if (!isHeard(node.state)) return `${node.name} is ${node.state}: asked to ${asked}, it hears of it when it is back.`;
-  return phase === "late" ? `${node.name} was asked to ${asked} and has not said that it did.` : null;
+  if (!isHeard(node.state))
+    return `${node.name} is ${node.state}: asked to ${asked}, it receives that when it is back.`;
+  return phase === "late" ? `${node.name} was asked to ${asked} and has not confirmed it.` : null;
 }
 
 interface Wishes {

@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 
 let dark: MediaQueryList | null = null;
-/** Cached, because `matchMedia` takes longer than drawing a chart. */
+/** Returns the media query for the dark theme; cached, because `matchMedia` takes longer than drawing a chart. */
 const prefersDark = (): MediaQueryList => (dark ??= matchMedia("(prefers-color-scheme: dark)"));
 
 function subscribe(listener: () => void): () => void {

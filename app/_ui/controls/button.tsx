@@ -49,7 +49,7 @@ interface IconButtonProps {
   size?: keyof typeof SQUARE;
 }
 
-/** A square button with an icon; `label` is its accessible name. */
+/** Shows a square button with an icon; `label` is its accessible name. */
 export function IconButton({ label, size = "usual", className, ...rest }: IconButtonProps & ComponentProps<"button">) {
   return (
     <button
@@ -66,7 +66,7 @@ export function IconButton({ label, size = "usual", className, ...rest }: IconBu
   );
 }
 
-/** A keyboard key. With `inside` it takes the colors of the button around it. */
+/** Shows a keyboard key. With `inside` it takes the colors of the button around it. */
 export function Key({ look = "alone", children }: { look?: "alone" | "inside"; children: ReactNode }) {
   return (
     <kbd

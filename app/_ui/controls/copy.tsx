@@ -35,7 +35,7 @@ function useCopied(text: string): { copied: boolean; copy: () => void } {
   return { copied, copy: () => void copyText(text).then(setCopied) };
 }
 
-/** A small copy button; `label` names what is copied: "Copy s3:// address". */
+/** Shows a small copy button; `label` names what is copied: "Copy s3:// address". */
 export function Copy({ text, label }: { text: string; label: string }) {
   const { copied, copy } = useCopied(text);
   return (

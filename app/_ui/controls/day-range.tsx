@@ -11,7 +11,7 @@ interface DayRangeProps {
   onChange: (some: { fromDay: string } | { toDay: string }) => void;
 }
 
-/** Two date fields for a range. Neither date can pass the other. */
+/** Shows two date fields for a range. Neither date can pass the other. */
 export function DayRange({ labels, fromDay, toDay, onChange }: DayRangeProps) {
   return (
     <div className="grid w-full grid-cols-[auto_minmax(0,1fr)] items-center gap-2 text-soft sm:flex sm:w-auto">

@@ -10,8 +10,8 @@ interface DropBoxProps {
 }
 
 /**
- * A button that opens a small box below it. Escape, a click elsewhere or losing the focus closes the box. On narrow screens
- * the box is as wide as its container, which must be `relative`.
+ * Shows a button that opens a small box below it. Escape, a click elsewhere or losing the focus closes the box. On
+ * narrow screens the box is as wide as its container, which must be `relative`.
  */
 export function DropBox({ label, children }: DropBoxProps) {
   const [isOpen, setOpen] = useState(false);

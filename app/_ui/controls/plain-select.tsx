@@ -10,7 +10,7 @@ interface PlainSelectProps {
   onChange: (value: string) => void;
 }
 
-/** A native select, for pages that must work before more scripts are loaded. */
+/** Shows a native select, for pages that must work before more scripts are loaded. */
 export function PlainSelect({ label, value, placeholder, disabled = false, choices, onChange }: PlainSelectProps) {
   return (
     <select

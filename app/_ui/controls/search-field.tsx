@@ -13,7 +13,7 @@ interface SearchFieldProps {
   onChange: (value: string) => void;
 }
 
-/** The filter of a list. `/` focuses it, Escape clears it, and typed text is applied after a short pause. */
+/** Shows the filter of a list. `/` focuses it, Escape clears it, and typed text is applied after a short pause. */
 export function SearchField({ label, value, placeholder, width = "usual", onChange }: SearchFieldProps) {
   const { typed, type, field } = useTypedText(value, onChange);
   return (

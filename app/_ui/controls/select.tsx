@@ -28,7 +28,7 @@ interface SelectProps {
   "aria-invalid"?: true | undefined;
 }
 
-/** A select whose disabled choices stay in the list with the reason. */
+/** Shows a select whose disabled choices stay in the list with the reason. */
 export function Select({ id, label, value, choices, onChange, placeholder, disabled, ...rest }: SelectProps) {
   const form = useContext(FormFieldsContext);
   const chosen = choices.find((choice) => choice.value === value);

@@ -14,7 +14,7 @@ interface TextAreaProps extends ComponentProps<"textarea"> {
   kind?: "words" | "code";
 }
 
-/** An input of several lines. With `kind="code"`, spelling is neither checked nor corrected. */
+/** Shows an input of several lines. With `kind="code"`, spelling is neither checked nor corrected. */
 export function TextArea({ kind = "words", className, ...rest }: TextAreaProps) {
   return (
     <textarea

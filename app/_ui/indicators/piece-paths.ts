@@ -9,7 +9,7 @@ const APART_UP_TO = 120;
 const gapOf = (total: number): number => (total > 1 ? Math.min(0.25, (total * 2) / 480) : 0);
 
 const block = (x: number, width: number): string => `M${x} 0h${width}v10h-${width}z`;
-/** Block cut in two halves for a retried piece, so that color is not the only sign. */
+/** Returns the path of a block cut in two halves for a retried piece, so that color is not the only sign. */
 const cutBlock = (x: number, width: number): string => `M${x} 0h${width}v4h-${width}zM${x} 6h${width}v4h-${width}z`;
 
 const stateOf = (state: string): PieceState => PIECE_STATES.find((one) => one === state) ?? ".";

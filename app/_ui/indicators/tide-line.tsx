@@ -8,7 +8,7 @@ interface TideLineProps {
   size?: "row" | "wide";
 }
 
-/** The tide gauge: safe bytes are below the line, bytes in flight cross it, and bytes at risk are above it. */
+/** Draws the tide gauge: safe bytes are below the line, bytes in flight cross it, and bytes at risk are above it. */
 export function TideLine({ tide, label, size = "row" }: TideLineProps) {
   const { safe, moving, waiting } = tideShares(tide);
   const percent = (share: number): string => `${(share * 100).toFixed(2)}%`;

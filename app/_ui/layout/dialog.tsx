@@ -23,9 +23,9 @@ const WIDTH = { narrow: "sm:max-w-[440px]", usual: "sm:max-w-[660px]", wide: "sm
 const FOCUSABLE = "input:not([disabled]), button:not([disabled]), select, textarea, a[href]";
 
 /**
- * A modal dialog. It traps the focus, locks scrolling, and closes on Escape or a click on the backdrop. The focus starts at
- * the first field, never at Close, so that Enter does not discard the dialog. Afterwards it returns to the opener
- * (`useReturnFocus`).
+ * Shows a modal dialog. Traps the focus, locks scrolling, and closes on Escape or a click on the backdrop. The focus
+ * starts at the first field, never at Close, so that Enter does not discard the dialog. Afterwards it returns to the
+ * opener (`useReturnFocus`).
  */
 export function Dialog({ open, onClose, title, intro, footer, width = "usual", children }: DialogProps) {
   const body = useRef<HTMLDivElement>(null);

@@ -14,7 +14,7 @@ interface PanelProps {
   children: ReactNode;
 }
 
-/** A bordered surface with an optional title row. */
+/** Shows a bordered surface with an optional title row. */
 export function Panel({ title, note, side, label, id, className, children }: PanelProps) {
   return (
     <section
@@ -40,7 +40,7 @@ interface EmptyProps {
   action?: ReactNode;
 }
 
-/** Shown only after a listing has completed and holds nothing, or nothing that matches. */
+/** Tells that a list is empty. Used only after a listing has completed and holds nothing, or nothing that matches. */
 export function Empty({ title, children, action }: EmptyProps) {
   return (
     <div className="flex flex-col items-start gap-2 px-4 py-8">

@@ -12,7 +12,7 @@ export function loadLater<Loaded>(load: () => Promise<Loaded>): Loading<Loaded> 
   return { now: () => come, get: async () => (come = await load()) };
 }
 
-/** In a browser, starts loading at once. A load that failed is repeated at the next `get`. */
+/** Starts loading at once in a browser. A load that failed is repeated at the next `get`. */
 export function loadAhead<Loaded>(load: () => Promise<Loaded>): Loading<Loaded> {
   const later = loadLater(load);
   if (typeof window === "undefined") return later;

@@ -18,16 +18,17 @@ export function onDemand<Props extends object>(load: Load<Props>, standIn: Stand
 }
 
 /**
- * Like `onDemand`, for parts that every visitor of a page sees. Loading starts with the page's own script, in parallel with
- * the queries to the hub. A failed load is tried again when the part is shown.
+ * Works as `onDemand`, for parts that every visitor of a page sees. Loading starts with the page's own script, in
+ * parallel with the queries to the hub. A failed load is tried again when the part is shown.
  */
 export function onItsWay<Props extends object>(load: Load<Props>, standIn: StandIn<Props> = NOTHING): StandIn<Props> {
   return loadedPart(loadAhead(load), standIn);
 }
 
 /**
- * Not `React.lazy`, which shows its stand-in for at least 300 ms even when the part has already arrived. React throttles
- * consecutive reveals of boundaries, so nested parts would add up to half a second.
+ * Returns a component that shows the stand-in until the part is loaded. `React.lazy` would show it for at least 300 ms
+ * even when the part has already arrived. React throttles consecutive reveals of boundaries, so nested parts would add
+ * up to half a second.
  */
 function loadedPart<Props extends object>(
   { now, get }: Loading<ComponentType<Props>>,

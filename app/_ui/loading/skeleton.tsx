@@ -12,7 +12,7 @@ interface SkeletonRowsProps {
   table?: boolean;
 }
 
-/** Placeholder rows of a list that is loading. */
+/** Shows placeholder rows of a list that is loading. */
 export function SkeletonRows({ rows = 5, label = "Loading", table = false }: SkeletonRowsProps) {
   return (
     <output aria-label={label} className="block divide-y divide-line">

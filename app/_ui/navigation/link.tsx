@@ -5,8 +5,9 @@ import type { ComponentProps } from "react";
 import { useGo } from "./going.tsx";
 
 /**
- * A link to another page that is prefetched when the pointer enters it. Next would prefetch every link in view while the page
- * is still being drawn. In a list of transfers that is dozens of requests: each line links to a node, a run and a checkpoint.
+ * Shows a link to another page, which is prefetched when the pointer enters the link. Next would prefetch every link in
+ * view while the page is still being drawn. In a list of transfers that is dozens of requests: each line links to a
+ * node, a run and a checkpoint.
  */
 export function Link({
   href,

@@ -6,7 +6,7 @@ interface CountCellProps extends Omit<ComponentProps<typeof Cell>, "align" | "ch
   count: number;
 }
 
-/** A right-aligned count, such as `4,500`. */
+/** Shows a right-aligned count, such as `4,500`. */
 export function CountCell({ count, ...rest }: CountCellProps) {
   return (
     <Cell {...rest} align="right">

@@ -32,7 +32,10 @@ export interface FrozenOrder {
   };
 }
 
-/** `asked` identifies the sort order that a person chose. When it changes, the rows move at once, even under the pointer. */
+/**
+ * Keeps rows in place while the pointer is over them. `asked` identifies the sort order that a person chose. When it
+ * changes, the rows move at once, even under the pointer.
+ */
 export function useFrozenOrder(wanted: readonly string[], asked = ""): FrozenOrder {
   const [hold, setHold] = useState<{ ids: readonly string[]; known: Set<string>; asked: string } | null>(null);
   const setHeld = (ids: readonly string[] | null): void =>

@@ -11,7 +11,7 @@ interface MoreRowProps {
   note?: ReactNode;
 }
 
-/** The row after a partially drawn list. Renders nothing without more rows and without a note. */
+/** Shows the row after a partially drawn list. Renders nothing without more rows and without a note. */
 export function MoreRow({ word, onMore, state = "idle", note }: MoreRowProps) {
   if (onMore === null && note === undefined) return null;
   return (

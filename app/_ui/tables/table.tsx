@@ -77,7 +77,7 @@ export function Table({ label, columns, sort, children }: TableProps) {
   );
 }
 
-/** Column head as a button that sorts by the column. */
+/** Shows a column head as a button that sorts by the column. */
 export function SortHead({ column, sort }: { column: Pick<Column, "key" | "head">; sort: TableSort }) {
   const isSorted = sort.column === column.key;
   return (
@@ -115,7 +115,7 @@ export function Cell({ align = "left", from = "always", className, ...rest }: Ce
   );
 }
 
-/** Two lines in one cell: the main value, and details in quieter text. */
+/** Shows two lines in one cell: the main value, and details in quieter text. */
 export function TwoLines({ first, second }: { first: ReactNode; second: ReactNode }) {
   return (
     <div className="min-w-0">
@@ -125,7 +125,7 @@ export function TwoLines({ first, second }: { first: ReactNode; second: ReactNod
   );
 }
 
-/** Link in a row that covers the whole row. The keys `j` and `k` move between these links. */
+/** Shows a link in a row that covers the whole row. The keys `j` and `k` move between these links. */
 export function RowLink({ className, ...rest }: ComponentProps<typeof Link>) {
   return (
     <Link

@@ -10,7 +10,7 @@ export function setSizeUnit(next: SizeUnit): void {
   unit = next;
 }
 
-/** `3.1 GiB`, or `3.3 GB` where that was chosen. */
+/** Returns a size such as `3.1 GiB`, or `3.3 GB` when the person chose decimal units. */
 export const formatBytes = (bytes: number): string => formatBytesIn(bytes, unit);
 
 /** Returns the base whose powers make round ticks on a size axis in the chosen unit. */

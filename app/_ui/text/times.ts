@@ -33,19 +33,19 @@ const DAY_AND_YEAR = { ...DAY, year: "numeric" } as const;
 const LONG_DAY = { weekday: "long", day: "numeric", month: "long", year: "numeric" } as const;
 const YEAR = { year: "numeric" } as const;
 
-/** `13:05`. */
+/** Returns a time such as `13:05`. */
 export const clockTime = (at: number): string => words(at, TIME);
 
-/** `13:05:42`. */
+/** Returns a time such as `13:05:42`. */
 export const clockSeconds = (at: number): string => words(at, SECONDS);
 
-/** `22 Nov`. */
+/** Returns a date such as `22 Nov`. */
 export const shortDay = (at: number): string => words(at, DAY);
 
-/** `22 Nov 2026`. */
+/** Returns a date such as `22 Nov 2026`. */
 export const dayOf = (at: number): string => words(at, DAY_AND_YEAR);
 
-/** `Sunday, 22 November 2026`. */
+/** Returns a date such as `Sunday, 22 November 2026`. */
 export const longDay = (at: number): string => words(at, LONG_DAY);
 
 /** Formats as `22 Nov, 13:53:07`, with the year when it differs from that of `now`. */

@@ -79,13 +79,13 @@ write into the program.
 This page is made by \`npm run prove -- frameworks\`; do not edit it. Last run: ${last}.
 
 ## How it was tried
-Each program trains a tiny model with the framework's default settings on made data and knows nothing of Tidemark
+Each program trains a tiny model with the framework's default settings on generated data and knows nothing of Tidemark
 (\`e2e/prove/frameworks/programs\`). It trains once without a stop, and once over three nodes: program and worker are killed with -9
 when the hub calls the newest checkpoint safe, and the next node begins with an empty folder. A row works when
-* the program goes on from the step from which it would go on had its disk stayed;
+* the program continues from the same step as it would have on its old disk;
 * every loss is equal to five digits to the uninterrupted training's, or to those of the same kills on one disk where the framework
   does not repeat itself, and so is the model at the end;
-* what the program finds is byte for byte, place for place, kind for kind and time for time what it left;
+* the program finds the files that it left, with the same bytes, places, kinds and times;
 * at the end the same files are there, so best models and rotation are right. Checkpoints older than the newest come back only where
   the newest names them.
 

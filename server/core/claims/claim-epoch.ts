@@ -64,8 +64,8 @@ export async function claimEpoch(
         return claimLineTogether({ hub, run, node }, { highestSeen, group, branch, lineAfter });
       if (group !== undefined) return claimTogether({ hub, run, node }, { highestSeen, group, from });
       await requireFree({ hub, run, node }, await currentEpoch(hub.db, run));
-      // An earlier version of the hub left no mark, so an epoch that goes on needs one too. A failure to write it blocks no
-      // claim.
+      // The prefix gets its marker here too, because an earlier version of the hub wrote none. A failure to write it
+      // blocks no claim.
       await markPrefix(hub, await hub.stores.open(node.profileId)).catch(unlessFault);
       if (isLine) return claimLine({ hub, run, node }, { highestSeen, branch });
       if (from === undefined) return withDoubtful(hub, run, await claimNewest({ hub, run, node }, highestSeen));

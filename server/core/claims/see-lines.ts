@@ -5,7 +5,7 @@ import { emit } from "../events/record-event.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 
 /**
- * Records that a person has seen that programs of a run did not go on from what they were given: from then on retention treats
+ * Records that a person has seen that programs of a run did not continue from what they were given: from then on retention treats
  * the restored lines as any other, and their alert ends. @throws Fault NOT_FOUND
  */
 export async function seeLines(

@@ -63,7 +63,7 @@ export interface LiveNode {
   readUntil: number;
   /** Rate that its downloads reached, smoothed; null before the first. */
   downBytesPerSecond: number | null;
-  /** Raised whenever something visible about it changes. */
+  /** Incremented at every change that watchers can see. */
   revision: number;
   /** The row as last sent to watchers; null before the first. */
   shown: ShownRow | null;

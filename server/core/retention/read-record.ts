@@ -24,7 +24,10 @@ export function checkpointOf(name: string): string | null {
   return match?.[1] ?? null;
 }
 
-/** Returns whether the key's name says tag. A tag on one checkpoint may end the same tag on another, known or not. */
+/**
+ * Returns whether the key is that of a tag. A new tag moves the name from another checkpoint of the run, known here or
+ * not.
+ */
 export const isTagKey = (key: string): boolean => key.endsWith("-tag.json");
 
 interface Reading {

@@ -53,7 +53,7 @@ const alerts = async () => {
 const SENTENCE =
   "gpu-1 saw that the program of llama was given step 300 and began at the beginning: it looks for its checkpoint somewhere else than /w/checkpoint-300";
 
-describe("a program that did not go on from what it was given", () => {
+describe("a program that did not continue from what it was given", () => {
   it("is told at once by an event, on the pages of run and node and by an alert, and nobody else may say so", async () => {
     await tell(other);
     expect(await passedOver()).toEqual([]);

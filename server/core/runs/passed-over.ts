@@ -70,7 +70,7 @@ function rowsOf(epochs: readonly Epoch[]): PassedOverRow[] {
 }
 
 /**
- * Returns the restored checkpoints of a run that its programs did not go on from, oldest first, until a later checkpoint has
+ * Returns the restored checkpoints of a run that its programs did not continue from, oldest first, until a later checkpoint has
  * reached their step, a person has seen it, or a person chose another start.
  */
 export async function findPassedOver(db: Db, run: string): Promise<PassedOverRow[]> {
@@ -112,7 +112,7 @@ async function findReached(db: Db, run: string, { given, epoch, at }: PassedOver
 type BeganElsewhere = Extract<NodeEvent, { type: "began-elsewhere" }>;
 
 /**
- * Records that a program did not go on from what it was given. One that is sent again adds only what the program wrote, and one about a
+ * Records that a program did not continue from what it was given. One that is sent again adds only what the program wrote, and one about a
  * run that others write is ignored: a refusal would block the node's outbox.
  */
 export async function recordPassedOver(

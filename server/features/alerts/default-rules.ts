@@ -30,7 +30,7 @@ const DEFAULTS: Readonly<Record<string, RuleDraft>> = {
     severity: "critical",
   }),
   "default-began-elsewhere": ruleDraft.parse({
-    name: "A program did not go on from what it was given",
+    name: "A program did not continue from what it was given",
     condition: { kind: "began-elsewhere" },
   }),
   "default-job-failed": ruleDraft.parse({ name: "A job failed", condition: { kind: "job-failed" } }),

@@ -248,7 +248,7 @@ async function endedUnsafe(hub: Hub, rule: LiveRule, withinMs: number): Promise<
   return still;
 }
 
-/** Finds programs that did not go on from what they were given, while that matters. */
+/** Finds programs that did not continue from what they were given, while that matters. */
 async function beganElsewhere(hub: Hub, rule: LiveRule): Promise<Finding[]> {
   const runs = await hub.db.epoch.groupBy({
     by: ["run"],

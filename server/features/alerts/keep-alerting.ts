@@ -7,8 +7,8 @@ const DELIVER_EVERY_MS = 2_000;
 const FORGET_EVERY_MS = 3_600_000;
 
 /**
- * Starts the timers of alerts, apart from the hub's own tick: a slow channel must not delay the notice that a node fell silent.
- * Returns how to stop them.
+ * Starts the timers of alerts, apart from the hub's own tick: a slow channel must not delay the notice that a node fell
+ * silent. Returns a function that stops them.
  */
 export function startAlerting(hub: Hub): { stop: () => Promise<void> } {
   const jobs = [

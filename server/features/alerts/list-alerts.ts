@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { SEVERITIES } from "#protocol/alerts/alert-words.ts";
+import { SEVERITIES } from "#protocol/alerts/severities.ts";
 import type { ContinueAdvice } from "#protocol/checkpoint/continue-words.ts";
 import {
   severity,

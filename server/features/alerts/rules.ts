@@ -1,6 +1,6 @@
 import type * as z from "zod";
 import type { createRuleInput, muteInput, updateRuleInput } from "#protocol/alerts/alerts.ts";
-import { rankOf } from "#protocol/alerts/alert-words.ts";
+import { rankOf } from "#protocol/alerts/severities.ts";
 import type { RuleView } from "#protocol/alerts/alert-views.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { audit } from "#server/core/api/audit.ts";

@@ -1,5 +1,6 @@
 import { isQuiet } from "#protocol/alerts/alerts.ts";
-import { GROUP_EVERY_MS, GROUP_WAIT_MS, rankOf } from "#protocol/alerts/alert-words.ts";
+import { GROUP_EVERY_MS, GROUP_WAIT_MS } from "#protocol/alerts/alert-words.ts";
+import { rankOf } from "#protocol/alerts/severities.ts";
 import type { AlertMessage } from "#protocol/alerts/alert-views.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { adviseContinue } from "#server/core/runs/advise-continue.ts";

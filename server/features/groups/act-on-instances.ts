@@ -28,7 +28,10 @@ async function choose(provider: GroupProvider, group: string, { hub, ids }: { hu
   return weigh(hub, known, chosen);
 }
 
-/** Reads what is at stake now. The cheapest come first: what a quota leaves for later is what has most to lose. */
+/**
+ * Reads the work at stake now. The cheapest instances come first, so that a quota leaves those with the most to lose
+ * for later.
+ */
 async function weigh(hub: Hub, group: ProvidedGroup, instances: readonly ProvidedInstance[]): Promise<Chosen[]> {
   const stakes = await findStakes(hub);
   return instances

@@ -16,7 +16,7 @@ export async function machineMemory(
   at: { machine: string; profileId: string },
 ): Promise<MachineMemory | null> {
   const { machine, profileId } = at;
-  const { governor: limits } = hub.settings;
+  const { reallocation: limits } = hub.settings;
   const now = hub.now();
   const granted = await hub.db.reallocation.findFirst({
     where: { machine, profileId, isGranted: true, at: { gt: new Date(now - limits.excludeMs) } },

@@ -11,7 +11,7 @@ import { machineOf } from "./machine-memory.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 
 /** Serializes the requests of the whole fleet, so that two nodes cannot both take the last of the budget. */
-const LOCK = "governor";
+const LOCK = "reallocation";
 
 async function readAsked(
   tx: Transaction,
@@ -26,11 +26,11 @@ async function readAsked(
       select: { machine: true, outcome: true },
     }),
     await tx.reallocation.findMany({
-      where: { isGranted: true, at: since(Math.max(BUDGET_MS, hub.settings.governor.cooldownMs)) },
+      where: { isGranted: true, at: since(Math.max(BUDGET_MS, hub.settings.reallocation.cooldownMs)) },
       select: { at: true, machine: true },
     }),
     await tx.reallocation.findFirst({
-      where: { machine, isGranted: true, at: since(hub.settings.governor.excludeMs) },
+      where: { machine, isGranted: true, at: since(hub.settings.reallocation.excludeMs) },
       orderBy: { at: "desc" },
       select: { at: true },
     }),
@@ -68,7 +68,10 @@ export async function mayReallocate(
         return { answer, event: null };
       }
       const now = hub.now();
-      const answer: ReallocateAnswer = judge(await readAsked(tx, { hub, node, machine, now }), hub.settings.governor);
+      const answer: ReallocateAnswer = judge(
+        await readAsked(tx, { hub, node, machine, now }),
+        hub.settings.reallocation,
+      );
       const tell = async (text: string) => recordEvent(tx, { at: now, kind: "link-probed", work: "risk", node, text });
       // Its first grant still counts. A new row would use budget and extend the time for which the machine is remembered.
       if (answer.isHereAgain === true) return { answer, event: await tell(`leaves its machine: ${answer.reason}`) };

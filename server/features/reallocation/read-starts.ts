@@ -37,7 +37,7 @@ const SELECT = {
 export async function readStarts(hub: Hub, input: StartsInput): Promise<StartsAnswer> {
   const { rows: newestFirst, isCut } = await find(hub, input);
   const found = newestFirst.toReversed();
-  const { governor } = hub.settings;
+  const { reallocation } = hub.settings;
   const from = found[0]?.at.getTime() ?? hub.now();
   const [nodes, machines, profiles] = [createNumbers(), createNumbers(), createNumbers()];
   const rows = await mapInSlices(found, (row): StartsAnswer["rows"][number] => [
@@ -52,7 +52,7 @@ export async function readStarts(hub: Hub, input: StartsInput): Promise<StartsAn
     row.clockSkewMs,
   ]);
   const grants = await hub.db.reallocation.findMany({
-    where: { isGranted: true, at: { gt: new Date(from - governor.excludeMs), lt: new Date(from) } },
+    where: { isGranted: true, at: { gt: new Date(from - reallocation.excludeMs), lt: new Date(from) } },
     orderBy: { at: "asc" },
     select: { at: true, machine: true },
   });
@@ -67,7 +67,7 @@ export async function readStarts(hub: Hub, input: StartsInput): Promise<StartsAn
     machines: machines.names.length,
     isCut,
     earlier,
-    limits: governor,
+    limits: reallocation,
     now: await readThresholds(hub),
   };
 }

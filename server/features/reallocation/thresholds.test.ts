@@ -70,7 +70,7 @@ async function startWorker(node: TestNode, measuring: Measuring, thresholds: Lin
 
 test("a replay of what is stored says of every start what the hub and the worker made of it", async () => {
   const thresholds = { up: 3e6, down: 6e6, rttMs: 200 };
-  testHub.hub.settings.governor.perHour = 3;
+  testHub.hub.settings.reallocation.perHour = 3;
   const random = randomFrom(20_260_731);
   const happened: Fate[] = [];
   const givenBack = new Map<string, number>();

@@ -6,7 +6,7 @@ import { audit } from "#server/core/api/audit.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
-import { holding, nameOf, withCheckpoint, writeWord } from "./write-retention-record.ts";
+import { holding, nameOf, withCheckpoint, writeRecord } from "./write-retention-record.ts";
 import { countComplete } from "./trash.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
@@ -44,7 +44,7 @@ export async function bringBack(
     }
     await requireManifest(hub, checkpoint);
     const word = { word: { kind: "end" as const }, ends: await holding(hub, id, ["trash"]) };
-    const event = await writeWord(hub, { checkpoint, by: caller.person.email, word }, async (tx) => {
+    const event = await writeRecord(hub, { checkpoint, by: caller.person.email, word }, async (tx) => {
       await audit({ db: tx, now: hub.now }, caller, { action: "checkpoint bring back", subject, subjectId: id });
       const { run, step } = checkpoint;
       const text = `${stepTitle(Number(step))} of ${run} was brought back from the trash by ${caller.person.email}`;

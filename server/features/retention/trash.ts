@@ -10,7 +10,7 @@ import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import { completeCopies } from "#server/core/profiles/homes-of.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
-import { findCheckpointRow, nameOf, withCheckpoint, writeWord } from "./write-retention-record.ts";
+import { findCheckpointRow, nameOf, withCheckpoint, writeRecord } from "./write-retention-record.ts";
 import { readHistory } from "./read-history.ts";
 import { readRecords } from "#server/core/retention/read-record.ts";
 import { policyFor } from "./stored-policy.ts";
@@ -49,7 +49,7 @@ export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashWish
     const at = hub.now();
     const word = { word: { kind: "trash" as const, until: at + trashMs, why }, ends: [] };
     const by = who === "hub" ? "hub" : who.person.email;
-    const event = await writeWord(hub, { checkpoint, by, word, at }, async (tx) => {
+    const event = await writeRecord(hub, { checkpoint, by, word, at }, async (tx) => {
       if (who !== "hub") {
         const entry = { action: "checkpoint trash", subject, subjectId: id };
         await audit({ db: tx, now: hub.now }, who, entry);

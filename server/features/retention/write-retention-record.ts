@@ -22,7 +22,7 @@ import { takeRecord } from "#server/core/retention/take-record.ts";
  * another, so that nothing changes while a decision is made.
  */
 
-export interface Word {
+export interface RecordContent {
   word: KeepRecord["word"];
   /** Ids of the records that it ends. */
   ends: readonly string[];
@@ -31,9 +31,9 @@ export interface Word {
 export const nameOf = ({ step, run }: Pick<Checkpoint, "step" | "run">): string => `${stepText(step)} of ${run}`;
 
 /** Writes the object, then the row, with `also` in the same transaction. @throws Fault those of the store */
-export async function writeWord<T>(
+export async function writeRecord<T>(
   hub: Hub,
-  about: { checkpoint: Checkpoint; by: string; word: Word; at?: number },
+  about: { checkpoint: Checkpoint; by: string; word: RecordContent; at?: number },
   also: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   const { checkpoint, by, at = hub.now() } = about;
@@ -97,23 +97,23 @@ export async function withCheckpoint<T>(hub: Hub, id: string, task: (row: Checkp
 }
 
 /**
- * Writes a person's record about a complete checkpoint. `wordOf` returns null when nothing has to change.
+ * Writes a person's record about a complete checkpoint. `recordOf` returns null when nothing has to change.
  * @returns the retention records that hold now
- * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_TRASHED, those of `wordOf` and of the store
+ * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_TRASHED, those of `recordOf` and of the store
  */
-export async function sayWord(
+export async function changeRetention(
   { hub, caller }: { hub: Hub; caller: PersonCaller },
   about: { id: string; action: string; subject?: (row: Checkpoint) => string },
-  wordOf: (row: Checkpoint) => Promise<Word | null>,
+  recordOf: (row: Checkpoint) => Promise<RecordContent | null>,
 ): Promise<CheckpointKeeping> {
   return withCheckpoint(hub, about.id, async (checkpoint) => {
     const subject = nameOf(checkpoint);
     if (checkpoint.state === "trashed") throw new Fault("CHECKPOINT_TRASHED", { subject });
     if (checkpoint.state !== "complete") throw new Fault("CHECKPOINT_INCOMPLETE", { subject });
-    const word = await wordOf(checkpoint);
+    const word = await recordOf(checkpoint);
     if (word === null) return keepingOf(hub.db, checkpoint.id);
     const { action } = about;
-    const keeping = await writeWord(hub, { checkpoint, by: caller.person.email, word }, async (tx) => {
+    const keeping = await writeRecord(hub, { checkpoint, by: caller.person.email, word }, async (tx) => {
       const entry = { action, subject: about.subject?.(checkpoint) ?? subject, subjectId: checkpoint.id };
       await audit({ db: tx, now: hub.now }, caller, entry);
       return keepingOf(tx, checkpoint.id);

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { parseDuration } from "#protocol/wire/read-units.ts";
-import { DEFAULT_LIMITS, type GovernorLimits } from "#protocol/links/judge-reallocation.ts";
+import { DEFAULT_LIMITS, type ReallocationLimits } from "#protocol/links/judge-reallocation.ts";
 
 type Variables = Readonly<Record<string, string | undefined>>;
 
@@ -28,7 +28,7 @@ function duration(text: string): number | null {
 }
 
 /** Returns the limits on giving machines back, from the environment. @throws Fault BAD_INPUT, naming the variable. */
-export const readGovernorLimits = (variables: Variables): GovernorLimits => ({
+export const readReallocationLimits = (variables: Variables): ReallocationLimits => ({
   perHour: read(variables, "TIDEMARK_REALLOCATE_PER_HOUR", whole) ?? DEFAULT_LIMITS.perHour,
   cooldownMs: read(variables, "TIDEMARK_REALLOCATE_COOLDOWN", duration) ?? DEFAULT_LIMITS.cooldownMs,
   quorumShare: read(variables, "TIDEMARK_REALLOCATE_QUORUM", share) ?? DEFAULT_LIMITS.quorumShare,

@@ -7,7 +7,7 @@ import { type ByteSource, malformed, tooMuch, wholeNumber } from "../source.ts";
  */
 
 export const HDF5_MAGIC = "\u0089HDF\r\n\u001a\n";
-/** Offsets and lengths of other sizes are of machines of 32 bits, which no saver runs on. */
+/** Size of offsets and lengths. Other sizes come from 32-bit machines, on which no saver runs. */
 const WORD_BYTES = 8;
 const SUPERBLOCK_BYTES = 100;
 /** Each of them is far above what a saver writes. */

@@ -16,8 +16,8 @@ const PRIORITY = { low: -1, normal: 0, high: 1 } as const;
 const telling = (detail: CommandDetail | null): Effect => ({ detail });
 
 /** Carries out one command of the hub. Faults: those of the command. */
-export async function obey(agent: Agent, order: Order): Promise<Effect> {
-  agent.reporter.obeying(order);
+export async function handleCommand(agent: Agent, order: Order): Promise<Effect> {
+  agent.reporter.handling(order);
   switch (order.kind) {
     case "cancel":
     case "pause":

@@ -17,8 +17,8 @@ interface Hold {
 }
 
 /**
- * Pauses or resumes the transfers of a run, or of all runs, and records that for later ones. Releasing everything also ends a
- * drain. Returns how many uploads and restores it changed. Faults: NO_SPACE, WRITE_FAILED.
+ * Pauses or resumes the transfers of a run, or of all runs, and applies that to later ones too. Releasing everything
+ * also ends a drain. Returns how many uploads and restores it changed. Faults: NO_SPACE, WRITE_FAILED.
  */
 export async function hold(agent: Agent, wish: "pause" | "resume", { run, direction }: Hold): Promise<CommandDetail> {
   const { stand } = agent;

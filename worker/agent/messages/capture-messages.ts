@@ -135,7 +135,7 @@ export function createCaptureMessages(terminal: Terminal): CaptureMessages {
       const key = `sustain ${run}`;
       if (Date.now() - (said.get(key) ?? 0) < FORECAST_QUIET_MS) return;
       said.set(key, Date.now());
-      const text = `${run} saves every ${formatDuration(intervalMs)}, and this uplink sustains one every ${formatDuration(leastMs)}: older ones will be passed over.`;
+      const text = `${run} saves every ${formatDuration(intervalMs)}, and this uplink sustains one every ${formatDuration(leastMs)}: older ones will be skipped.`;
       terminal.say(text, { type: "cannot-sustain", run, intervalMs, leastIntervalMs: leastMs });
     },
     draining: (unsafe) => {

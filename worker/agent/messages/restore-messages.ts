@@ -133,7 +133,10 @@ export const createRestoreMessages = (terminal: Terminal): RestoreMessages => ({
 
 const WORDS: Readonly<Record<string, string>> = { EINVAL: "EINVAL: this container does not know that user" };
 
-/** Each sentence is said for the first path alone: a disk that refuses one refuses them all. */
+/**
+ * Creates the message for refused attributes. Prints each sentence for the first path only, because the disk refuses
+ * the others too.
+ */
 function createRefusedMessage(terminal: Terminal): RestoreMessages["attributesRefused"] {
   const said = new Set<string>();
   return ({ what, path, code, owner }) => {

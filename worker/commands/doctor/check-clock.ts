@@ -5,7 +5,7 @@ import { doubtful, fine, skipped, type Finding } from "./finding.ts";
 
 const LONGEST_MS = 8_000;
 
-/** This machine's clock beside that of the store or the hub, by the Date of any answer. */
+/** Compares this machine's clock with that of the store or the hub, by the Date header of any answer. */
 export async function checkClock(
   what: string,
   about: { address: string; signal: AbortSignal; now?: () => number },
@@ -18,10 +18,10 @@ export async function checkClock(
     const answer = await networkFetch(address, { method: "HEAD", redirect: "manual", signal: limit });
     date = answer.headers.get("date");
   } catch {
-    // Why it does not answer is said by the checks of the way to it.
+    // The checks of the connection report why no answer comes.
     return skipped("clock", {
       says: `the ${what} did not answer`,
-      fix: `Mend first what the lines about the ${what} say.`,
+      fix: `Fix first what the lines about the ${what} report.`,
     });
   }
   const known = measureClock(null, { sentAtMs, receivedAtMs: now(), date: date ?? undefined });

@@ -7,17 +7,17 @@ import { connectHub, hubFault, notSaidByHub } from "#worker/hub-link/hub.ts";
 import { readCredential } from "#worker/hub-link/node-credential.ts";
 import { failed, fine, skipped, type Finding } from "./finding.ts";
 
-/** Asks without changing anything: a join token is not used up, and a worker that runs is not disturbed. */
+/** Questions to a hub that change nothing: no join token is used up, and no running worker is disturbed. */
 export interface HubAsked {
   /** As `readHubAddress` returns it. */
   base: string;
   token: string | null;
-  /** Where this node's credential would be; null when that folder cannot be used. */
+  /** Folder of this node's credential; null when that folder cannot be used. */
   state: string | null;
 }
 
 const LONGEST_MS = 8_000;
-/** Health answer; hubs of older releases do not tell their protocol. */
+/** Answer to a health request; hubs of older releases leave the protocol out. */
 const health = z.object({
   ok: z.literal(true),
   version: z.string().max(64),
@@ -26,7 +26,7 @@ const health = z.object({
 });
 type Health = z.infer<typeof health>;
 
-/** Whether it is a hub that speaks our protocol, and whether it knows this node. */
+/** Checks that the address belongs to a hub with a compatible protocol, and that the hub knows this node. */
 export async function checkHub(asked: HubAsked, signal: AbortSignal): Promise<Finding[]> {
   const { base } = asked;
   try {
@@ -49,7 +49,7 @@ async function readHealth(base: string, signal: AbortSignal): Promise<Health> {
   throw notSaidByHub(base, answer.status);
 }
 
-/** Pure: whether the worker fits. */
+/** Judges whether the worker's protocol fits the hub's. Pure. */
 export function judgeProtocol(base: string, { version, protocol, oldestProtocol }: Health): Finding {
   if (protocol === undefined || oldestProtocol === undefined) {
     const says = `the hub, version ${version}, does not say which protocol it speaks`;
@@ -63,7 +63,7 @@ export function judgeProtocol(base: string, { version, protocol, oldestProtocol 
   return failed("hub protocol", { code: "PROTOCOL_MISMATCH", subject: base, detail }, fix);
 }
 
-/** No checkpoint has it: a hub that knows the node says so, one that does not says that first. */
+/** No checkpoint has this id: a hub that knows the node answers NOT_FOUND, any other refuses the node first. */
 const NO_CHECKPOINT = "00000000-0000-0000-0000-000000000000";
 
 async function checkNode({ base, token, state }: HubAsked, signal: AbortSignal): Promise<Finding> {

@@ -11,12 +11,12 @@ import { stateFolder } from "#worker/host/state-folder.ts";
 import { readRoom } from "#worker/base/room.ts";
 import { doubtful, failed, fine, skipped, type Finding } from "./finding.ts";
 
-/** Captures are made where the state is; with less than this the first large checkpoint does not fit. */
+/** Captures lie in the state folder; with less free space than this the first large checkpoint does not fit. */
 const ENOUGH_BYTES = 1024 ** 3;
-/** Every connection is one, every file that is sent another, and the program beside has its own. */
+/** Each connection and each file in transfer takes a descriptor; the training program has a limit of its own. */
 const ENOUGH_FILES = 1024;
 
-/** The state folder as the worker would use it, or null with what is wrong with it. */
+/** Checks the state folder that the worker would use. Returns the folder, or null, with the findings. */
 export async function checkState(
   wished: string | null,
   home: string | null,
@@ -39,7 +39,7 @@ export async function checkState(
   }
 }
 
-/** Rights say that a file may be made; only making one says that there is room and quota for it. */
+/** Creates a file, because permissions alone do not show whether space and quota suffice. */
 async function writeOnce(folder: string): Promise<void> {
   const path = join(folder, `doctor.${randomBytes(6).toString("hex")}`);
   try {
@@ -57,7 +57,7 @@ async function writeOnce(folder: string): Promise<void> {
   }
 }
 
-/** Pure: what so much free space means. */
+/** Judges the free space. Pure. */
 export function judgeRoom(folder: string, freeBytes: number): Finding {
   const says = `${formatBytes(freeBytes)} are free on the disk of ${folder}`;
   if (freeBytes >= ENOUGH_BYTES) return fine("disk space", says);
@@ -67,13 +67,13 @@ export function judgeRoom(folder: string, freeBytes: number): Finding {
   });
 }
 
-/** Whether captures go to a worse disk than the one that the checkpoints of a watched folder are on. */
+/** Checks whether captures go to a smaller or slower disk than the checkpoints of a watched folder. */
 export async function checkDisks(folder: string, watched: string): Promise<Finding[]> {
   const found = await judgeStateDisk(folder, watched);
   return found === null ? [] : [doubtful("disk of the state", found)];
 }
 
-/** Whether a worker is running on this folder: at most one may. */
+/** Checks whether a worker is running on this state folder: at most one may. */
 export async function checkLock(folder: string): Promise<Finding> {
   const holder = await readHolder(folder);
   if (holder === null) return fine("state lock", "no worker is running on the state folder");
@@ -81,7 +81,7 @@ export async function checkLock(folder: string): Promise<Finding> {
   return fine("state lock", "a worker that was killed left its lock behind; the next one takes it over");
 }
 
-/** How many files and connections one process may have open. */
+/** Checks how many files and connections one process may have open. */
 export async function checkOpenFiles(limitsFile = "/proc/self/limits"): Promise<Finding> {
   const text = await readFile(limitsFile, "utf8").catch(() => "");
   const limit = /^Max open files\s+(\d+|unlimited)/m.exec(text)?.[1];
@@ -96,7 +96,7 @@ export async function checkOpenFiles(limitsFile = "/proc/self/limits"): Promise<
   });
 }
 
-/** Whether the worker learns how processes ended that outlived the shell that started them. */
+/** Judges whether the worker learns the exit status of processes that outlive the shell that started them. Pure. */
 export function judgeNative(isThere: boolean): Finding {
   const check = "native module";
   if (isThere) return fine(check, "Koffi is loaded: the worker learns how a training ended that outlived its shell");

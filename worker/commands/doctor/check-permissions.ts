@@ -9,10 +9,10 @@ export async function checkPermissions(trial: Trial): Promise<Finding[]> {
   return judgeStore(await tryStore(trial), trial);
 }
 
-/** A node moves no bytes for a browser, and the doctor looks at the clock by itself. */
+/** Checks that the doctor leaves out: a node moves no bytes for a browser, and the clock has a check of its own. */
 const NOT_OURS: ReadonlySet<string> = new Set<CheckName>(["GetBucketCors", "Clock"]);
 
-/** Pure: the answers of a store in the words of the doctor. */
+/** Turns the results of the bucket test into findings. Pure. */
 export function judgeStore({ view, region }: Tried, trial: Pick<Trial, "access" | "prefix">): Finding[] {
   const found = view.checks
     .filter(({ operation }) => !NOT_OURS.has(operation))
@@ -33,15 +33,15 @@ function judgeOperation(check: ProfileCheck, { access, prefix }: Pick<Trial, "ac
   if (outcome === "ok") return fine(operation, neededFor);
   if (outcome === "skipped") {
     return skipped(operation, {
-      says: `not tried, as what comes before it did not work; ${neededFor}`,
-      fix: "Mend the ones above first.",
+      says: `not tried, because an earlier operation failed; ${neededFor}`,
+      fix: "Fix the ones above first.",
     });
   }
   if (outcome === "unsupported" && !required) {
-    return fine(operation, "this store does not have it, and it is done without");
+    return fine(operation, "this store does not support it, and Tidemark does without it");
   }
   const subject = `s3://${access.bucket}/${prefix}`;
-  // Rights to look into a bucket are given for the bucket, all others for what lies in it.
+  // Permission to list a bucket is granted on the bucket, every other one on its objects.
   const place = missingAction?.includes("Bucket") === true ? access.bucket : `${access.bucket}/${prefix}*`;
   const fix = missingAction === null ? undefined : `Allow these keys ${missingAction} on arn:aws:s3:::${place}`;
   const made = failed(operation, { ...(fault ?? { code: "UNEXPECTED_ANSWER" }), subject }, fix);

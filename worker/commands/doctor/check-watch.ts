@@ -27,8 +27,9 @@ import { doubtful, fine, type Finding } from "./finding.ts";
 const MOST_LINES = 50;
 
 /**
- * Looks at a watched folder as an agent would, and changes nothing: what it would take, as which step, where a restore would put
- * it back, what it keeps with it, and what it would leave, with reasons. No faults: what cannot be read is a finding.
+ * Looks at a watched folder as an agent would, and changes nothing. Reports which checkpoints it would capture, under
+ * which step, where a restore would put them, which files it keeps with them, and what it would skip and why. Never
+ * throws: an unreadable folder is a finding.
  */
 export async function checkWatch({
   takes,
@@ -39,7 +40,7 @@ export async function checkWatch({
     return [fine(CHECK, `${folder} does not exist yet; it is watched as soon as the program makes it`)];
   const finder = createFinder(watched, takes);
   const candidates = await finder.find();
-  // In a folder that nobody named, what lies there now was there before the run.
+  // In a default folder, checkpoints that exist now were there before the run.
   const watchedSince = watched.isDefault === true ? Date.now() : 0;
   const recogniser = createRecogniser({
     isNamed: takes !== null,
@@ -93,7 +94,7 @@ const WATCH_IT = "Where checkpoints are there, watch that folder itself.";
 const RENAME_IT = "Where it is a checkpoint, save it without the dot in front of its name, or with `tidemark save`.";
 const NAME_IT = "Where it is a checkpoint, name it with --pattern, or save it with `tidemark save`.";
 
-/** Returns what an agent would do with a candidate; `writtenMs` null: it would not take it. */
+/** Returns what an agent would do with a candidate. `writtenMs` null: the agent would not capture it. */
 async function judge(
   candidate: Candidate,
   { folder, recogniser }: { folder: string; recogniser: ReturnType<typeof createRecogniser> },

@@ -20,26 +20,26 @@ import {
 import { isLoopback } from "#worker/hub-link/hub-address.ts";
 import { doubtful, failed, fine, type Finding } from "./finding.ts";
 
-/** From here to an address: its name, the connection, and what TLS says of it. */
+/** Checks the path from here to an address: name resolution, connection and TLS. */
 export interface Way {
-  /** `store` or `hub`: the checks are called after it. */
+  /** `store` or `hub`: part of the names of the checks. */
   what: string;
-  /** As it was given, http or https. */
+  /** Address as the person gave it, http or https. */
   address: string;
   /** For tests: a certificate to trust beside the known ones. */
   ca?: string;
 }
 
 const LONGEST_MS = 8_000;
-/** Renewal is late when there is less time than this. */
+/** A certificate with less time left than this should have been renewed already. */
 const DAY_MS = 86_400_000;
 const LATE_MS = 7 * DAY_MS;
 
-/** Looks the name up, then connects. The second is only tried when the first succeeded. */
+/** Resolves the name, then connects. Connects only when the name was resolved. */
 export async function checkWay(way: Way, signal: AbortSignal): Promise<Finding[]> {
   const origin = originOf(new URL(way.address));
   if (origin.proxy !== null) {
-    // The proxy looks the name up: this machine need not know it.
+    // The proxy resolves the name, so this machine need not be able to.
     const through = fine(`${way.what} proxy`, `${origin.key} is reached through ${origin.proxy.shown}`);
     return [through, await checkConnection(way, { origin, signal })];
   }
@@ -73,7 +73,7 @@ async function checkConnection(way: Way, about: { origin: Origin; signal: AbortS
       if (found !== null) return failed(check, { ...fault, detail: saysUnknown(found) }, FIX_UNKNOWN);
     }
     const finding = failed(check, fault, FIXES[fault.code]);
-    // Transfers, whose words these are, speak to stores only.
+    // The faults of transfers name a store, so they are reworded for a hub.
     return { ...finding, says: finding.says.replace("the store", `the ${way.what}`) };
   }
 }
@@ -115,7 +115,7 @@ async function connected(about: { origin: Origin; ca: string | undefined; signal
   }
 }
 
-/** A socket that reaches the origin as transfers reach it, or of which nobody asks more than that the proxy answers. */
+/** Opens a socket to the origin on the same path as transfers. Through a proxy, the proxy's answer suffices. */
 async function openWay(origin: Origin, tls: TlsMemory, signal: AbortSignal): Promise<Socket> {
   const about = { subject: origin.key, signal };
   const { proxy } = origin;
@@ -143,7 +143,10 @@ const readyOf = (socket: Socket, event: string): Promise<Socket> =>
     socket.once(event, () => resolve(socket));
   });
 
-/** Returns the issuer of a certificate that is not trusted. Sends nothing over this connection, which serves to name the authority. */
+/**
+ * Returns the issuer of an untrusted certificate. Sends no data over this connection: it serves only to name the
+ * issuer.
+ */
 async function readIssuer(origin: Origin, signal: AbortSignal): Promise<string | null> {
   const plain = { ...origin, isTls: false };
   const { connect } = process.getBuiltinModule("node:tls");
@@ -176,10 +179,10 @@ function tlsOf(socket: Socket): Connection["tls"] {
   return { protocol: socket.getProtocol() ?? "TLS", validUntilMs, privateIssuer: privateIssuerOf(certificate) };
 }
 
-/** The issuer, where it is no public authority: one that somebody made this machine trust. */
+/** Returns the issuer when it is not a public authority, but one that this machine was configured to trust. */
 function privateIssuerOf(leaf: DetailedPeerCertificate): string | null {
   let top = leaf;
-  // A chain that is not whole ends where the authority is not sent along.
+  // An incomplete chain ends before the authority.
   for (let depth = 0; depth < 10 && top.issuerCertificate !== undefined && top.issuerCertificate !== top; depth++) {
     top = top.issuerCertificate;
   }
@@ -192,7 +195,7 @@ function privateIssuerOf(leaf: DetailedPeerCertificate): string | null {
 const PRIVATE =
   "which is no public authority: the service's own, or that of a proxy that opens TLS connections and reads what is sent";
 
-/** Pure but for the clock: what a connection that stands means. */
+/** Judges an open connection. Pure apart from the clock. */
 export function judgeConnection(check: string, { origin, tls }: Connection, nowMs = Date.now()): Finding {
   if (tls === null) {
     if (isLoopback(origin.host)) return fine(check, `${origin.key} answers, on this machine`);
@@ -212,7 +215,7 @@ export function judgeConnection(check: string, { origin, tls }: Connection, nowM
   return doubtful(check, { says, fix: `Renew the certificate: it ends in ${days} ${days === 1 ? "day" : "days"}.` });
 }
 
-/** Ends the waiting, not the work: a lookup cannot be called back. Faults: STALLED, CANCELLED. */
+/** Ends the wait but not the work, because a DNS lookup cannot be cancelled. Faults: STALLED, CANCELLED. */
 async function within<T>(work: Promise<T>, about: { subject: string; signal: AbortSignal }): Promise<T> {
   const { subject, signal } = about;
   const done = new AbortController();

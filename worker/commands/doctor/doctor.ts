@@ -18,10 +18,9 @@ import { checkWay } from "./check-way.ts";
 import { doubtful, failed, fine, showFinding, skipped, type Finding } from "./finding.ts";
 
 /**
- * `tidemark doctor`: looks at everything a transfer needs, one line for each thing, and says how to mend what is wrong.
- * Without a bucket or a hub it says what it could not look at. Ends with 0 when nothing failed, else with the exit code of
- * the first thing that did.
- * Faults: BAD_INPUT for operands that cannot be read.
+ * Implements `tidemark doctor`: checks everything that a transfer needs, one line per check, and tells how to fix each
+ * problem. Without a bucket or a hub it lists the checks that it could not make. Ends with 0 when no check failed, else
+ * with the exit code of the first failure. Faults: BAD_INPUT for operands that cannot be read.
  */
 export async function examine(verb: Verb): Promise<number> {
   const place = verb.operands.length === 0 ? null : onePlace(verb, "doctor");
@@ -47,7 +46,7 @@ export async function examine(verb: Verb): Promise<number> {
   return conclude(verb, found);
 }
 
-/** Pure: whoever misspelt one believes that it holds. */
+/** Reports misspelled variables, which a person believes to be in effect. Pure. */
 function judgeVariables({ unread }: Config): Finding {
   if (unread === null) return fine("settings", "every variable that begins with TIDEMARK_ is one that is read");
   const fix = "Write them as `tidemark config` lists them, or take them out.";
@@ -58,7 +57,7 @@ const NO_CLOCK = "Name a hub or a bucket that answers: --hub URL, or s3://bucket
 
 type Tell = (findings: readonly Finding[]) => void;
 
-/** True when its clock was looked at. */
+/** Checks the store. Returns whether its clock was checked. */
 async function examineStore(verb: Verb, about: { place: StorePlace | null; tell: Tell }): Promise<boolean> {
   const { config, signal } = verb;
   const { place, tell } = about;
@@ -106,7 +105,7 @@ async function askKeys(config: Config): Promise<Credential | Fault> {
   }
 }
 
-/** Says where the key is from and until when it holds. */
+/** Describes where the key comes from and when it expires. */
 function judgeKeys(config: Config, { endsAt }: Credential): Finding {
   const written = config.settings.find(({ name }) => name === "access-key-id")?.source ?? "the settings";
   const from = config.keysFrom?.says ?? written;
@@ -115,7 +114,7 @@ function judgeKeys(config: Config, { endsAt }: Credential): Finding {
   return fine("keys", `the key is from ${from}${until}`);
 }
 
-/** Reads a setting. Returns the Fault of a wrong one, which is then the finding. */
+/** Reads a setting. Returns the Fault of an invalid one, which then becomes the finding. */
 function attempt<T>(read: () => T): T | Fault {
   try {
     return read();
@@ -125,13 +124,13 @@ function attempt<T>(read: () => T): T | Fault {
   }
 }
 
-/** Something was said of a store. Keys alone lie about on many machines: beside a hub they mean none. */
+/** Returns whether the settings name a store. Keys alone do not: many machines have them for other purposes. */
 const isStoreNamed = (config: Config): boolean =>
   config.text("endpoint") !== null ||
   config.text("provider") !== "auto" ||
   (config.text("access-key-id") !== null && config.text("hub") === null);
 
-/** The hub's address when it answered. */
+/** Checks the hub. Returns its address when it answered, else null. */
 async function examineHub(
   config: Config,
   about: { state: string | null; signal: AbortSignal; tell: Tell },

@@ -2,7 +2,7 @@ import { sentenceOf, type FaultData } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import type { Terminal } from "#worker/command-line/terminal.ts";
 
-/** `warn`: it works, though not as well as it could. `skipped`: it could not be looked at. */
+/** `warn`: it works, but not as well as it could. `skipped`: it could not be checked. */
 export type Outcome = "ok" | "warn" | "failed" | "skipped";
 
 /** Result of one check of `tidemark doctor`. */
@@ -11,7 +11,7 @@ export interface Finding {
   check: string;
   outcome: Outcome;
   says: string;
-  /** Action that mends it, or how to run a check that was skipped. Null when there is nothing to do. */
+  /** Action that fixes it, or how to run a check that was skipped. Null when there is nothing to do. */
   fix: string | null;
   fault: FaultData | null;
 }
@@ -32,7 +32,10 @@ export const skipped = (check: string, told: { says: string; fix: string }): Fin
   fault: null,
 });
 
-/** Returns the finding of a Fault: its first half is the result, its second half the fix unless `fix` is given. */
+/**
+ * Returns the finding of a Fault: the first half of its sentence is the result, the second half the fix unless `fix` is
+ * given.
+ */
 export function failed(check: string, fault: FaultData, fix?: string): Finding {
   const { next } = FAULTS[fault.code];
   const says = sentenceOf(fault).slice(0, -next.length).trimEnd();
@@ -42,7 +45,7 @@ export function failed(check: string, fault: FaultData, fix?: string): Finding {
 const OUTCOME_COLUMN = 7;
 const CHECK_COLUMN = 24;
 
-/** Prints a finding as two columns and a sentence, with what to do about it below. */
+/** Prints a finding as two columns and a sentence, with the fix below. */
 export function showFinding(terminal: Pick<Terminal, "result">, finding: Finding): void {
   const { check, outcome, says, fix } = finding;
   const left = `${outcome.padEnd(OUTCOME_COLUMN)}  ${check.padEnd(CHECK_COLUMN)}`;

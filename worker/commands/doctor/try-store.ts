@@ -8,8 +8,9 @@ import type { StoreAccess } from "#storage/signing/signing.ts";
 import type { Credential } from "#storage/signing/sigv4.ts";
 
 /**
- * The hub's test of a bucket, with keys of our own: does what transfers do, under a scratch prefix, and removes it. A clock
- * that is off and a region that the store names are followed first, as transfers follow them.
+ * Runs the hub's test of a bucket with the keys of this machine: makes the requests of transfers under a scratch
+ * prefix, then removes the objects. Corrects for a wrong clock and for the region that the store names first, as
+ * transfers do.
  */
 
 export interface Trial {
@@ -21,13 +22,13 @@ export interface Trial {
 
 export interface Tried {
   view: ProfileTestView;
-  /** The region that the bucket is in. */
+  /** Region of the bucket. */
   region: string;
 }
 
 const LONGEST_ANSWER_MS = 30_000;
 
-/** Never throws but for a mistake of ours. */
+/** Tries the store and returns the result. Throws only on a bug. */
 export async function tryStore({ access, credential, prefix }: Trial): Promise<Tried> {
   const source = createDirectSource({ access, credential });
   const ask = storeFetch({ trust: access.trust });
@@ -36,7 +37,7 @@ export async function tryStore({ access, credential, prefix }: Trial): Promise<T
     const [request] = await source.sign([{ op: "head", key: `${prefix}tidemark-check` }]);
     if (request === undefined) break;
     const options = { fetch: ask, op: "HeadObject", subject: access.bucket, timeoutMs: LONGEST_ANSWER_MS };
-    // Why there is no answer shows in the first line of the test.
+    // The first line of the test shows why no answer came.
     const answer = await sendSigned(request, options).catch(() => null);
     if (answer === null || source.observe({ answer, sentAtMs, receivedAtMs: Date.now() }) === "as before") break;
   }

@@ -29,9 +29,9 @@ interface About extends Lineage {
 }
 
 /**
- * `tidemark inspect RUN[@STEP] [FILE] --to s3://bucket/prefix`: place and lineage of a checkpoint of a bucket and what is inside
- * it, or what is inside one file of it, by reading only what describes it. Ends with the exit code of the first damaged file.
- * Faults: BAD_INPUT, NOT_FOUND, SEAL_KEY_NEEDED, SEAL_BROKEN, those of the store, CANCELLED.
+ * Implements `tidemark inspect RUN[@STEP] [FILE] --to s3://bucket/prefix`: shows place, lineage and contents of a
+ * checkpoint in a bucket, or the contents of one of its files, by reading only headers. Ends with the exit code of the
+ * first damaged file. Faults: BAD_INPUT, NOT_FOUND, SEAL_KEY_NEEDED, SEAL_BROKEN, those of the store, CANCELLED.
  */
 export async function inspectRun(verb: Verb, to: string, openInspector: () => Inspector): Promise<number> {
   const { config, operands, terminal, signal } = verb;
@@ -64,7 +64,9 @@ export async function inspectRun(verb: Verb, to: string, openInspector: () => In
   }
 }
 
-/** @throws Fault NOT_FOUND naming files that there are, those of a read, CANCELLED */
+/**
+ * Finds a file of the checkpoint. @throws Fault NOT_FOUND that names some existing files, those of a read, CANCELLED
+ */
 function inspectOne(
   inspector: Inspector,
   about: { checkpoint: ReadableCheckpoint; path: string; signal: AbortSignal },

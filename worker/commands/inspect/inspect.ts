@@ -15,10 +15,9 @@ import { writeInspection } from "./write-inspection.ts";
 import { shownPlace, usage, type StorePlace, type Verb } from "../../command-line/verb.ts";
 
 /**
- * `tidemark inspect`: what is inside a checkpoint file, local or in a bucket, by reading only what describes it. Nothing of
- * it is executed, and no file takes more time or memory than the hub would give it. Ends with the exit code of the fault when the
- * file is damaged.
- * Faults: BAD_INPUT, NOT_FOUND, READ_FAILED, NO_SUCH_KEY, those of the store.
+ * Implements `tidemark inspect`: shows the contents of a checkpoint file, local or in a bucket, by reading only
+ * headers. Executes nothing, within the hub's limits of time and memory. Ends with the exit code of the fault when the
+ * file is damaged. Faults: BAD_INPUT, NOT_FOUND, READ_FAILED, NO_SUCH_KEY, those of the store.
  */
 export async function inspect(verb: Verb, openInspector: () => Inspector = createInspector): Promise<number> {
   const [address, extra] = verb.operands;
@@ -41,7 +40,7 @@ export async function inspect(verb: Verb, openInspector: () => Inspector = creat
   }
 }
 
-/** Files stay open only as long as they are read from: a file may have many beside it. */
+/** Opens files only while they are read, because a checkpoint may have many. */
 async function inspectLocal(inspector: Inspector, path: string): Promise<FileInspection> {
   const failed = (error: unknown): Fault =>
     codeOf(error) === "ENOENT"

@@ -9,7 +9,7 @@ import { placeOfStored } from "../../standalone/choose-checkpoint.ts";
 /** Place and origin of a checkpoint, from its manifest. */
 export interface Lineage {
   place: ShownPlace;
-  /** Origin of its step; null: a worker of an earlier version did not note it. */
+  /** Origin of its step; null: an earlier version of the worker did not record it. */
   stepSource: StepSource | null;
   parent: { epoch: number; step: number } | null;
   branch: LineBranch | null;

@@ -42,7 +42,7 @@ interface SideAbout<E extends Entry> {
   scratch: ScratchFile;
 }
 
-/** Number of entries from which the listing's garbage is considerable beside the buffers. */
+/** Number of entries above which the garbage of a listing is large in comparison with the buffers. */
 const MANY = 4_096;
 
 /** Begins a listing, to which entries are added one by one. */

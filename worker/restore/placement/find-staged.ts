@@ -7,8 +7,8 @@ import type { BatchFile } from "../receive-batch.ts";
 const LOOKED_AT_A_TIME = 16;
 
 /**
- * Returns which of these small files (by index) an earlier process has written whole. Each is read and compared with the
- * manifest's checksum. Unreadable files count as missing.
+ * Returns which of these small files (by index) an earlier process has written completely. Reads each and compares it
+ * with the manifest's checksum. Unreadable files count as missing.
  */
 export async function findStaged(files: readonly BatchFile[], indexes: readonly number[]): Promise<Set<number>> {
   const found = new Set<number>();

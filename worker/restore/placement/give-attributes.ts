@@ -14,8 +14,8 @@ type Attributed = Pick<StoredManifest, "files"> & { attributes?: FileAttributes 
 const OTHERS_WRITE = 0o002;
 
 /**
- * Gives restored files their modes, and creates the folders that were empty. `paths`: the files that are restored, null: all of
- * the checkpoint. On a disk that keeps no modes the files exist all the same. No faults.
+ * Sets the modes of restored files, and creates the folders that were empty. `paths`: the restored files; null: all
+ * files of the checkpoint. A disk without modes keeps the files as they are. Never throws.
  */
 export async function giveModes(
   staging: string,
@@ -43,8 +43,8 @@ export const dateOf = ({ files }: Pick<StoredManifest, "files">): number =>
   files.reduce((newest, { mtimeMs }) => Math.max(newest, mtimeMs), 0);
 
 /**
- * Gives staged folders their dates and modes, lets others enter the outermost one, and gives everything the owner of its future
- * folder. Comes last but for `lockFolders`. No faults.
+ * Sets dates and modes of staged folders, lets other users enter the outermost one, and gives everything to the owner
+ * of the target's folder. Only `lockFolders` comes later. Never throws.
  */
 export async function giveDatesAndOwner(
   staging: string,
@@ -53,7 +53,8 @@ export async function giveDatesAndOwner(
   await setFolderDates(staging, dateMs);
   const modeOf = attributes === undefined ? null : folderModesOf(attributes);
   if (modeOf !== null) {
-    // Modes do not hold root. Another user needs its own bits until the folder is in place, also after a kill.
+    // Modes do not restrict root. Another user needs its own permissions until the folder is in place, also after a
+    // kill.
     const kept = process.getuid?.() === 0 ? 0 : OWN_BITS;
     await giveFolderModes(staging, { modeOf: (path) => modeOf(path) | kept, onRefused });
   } else
@@ -64,8 +65,8 @@ export async function giveDatesAndOwner(
 }
 
 /**
- * Takes from folders that are in place the bits that their own user did not have, which `giveDatesAndOwner` leaves. Nothing can be
- * put into them afterwards. No faults.
+ * Removes permissions from folders that are in place: those that their own user did not have, which `giveDatesAndOwner`
+ * leaves. No file can be added to them afterwards. Never throws.
  */
 export async function lockFolders(target: string, { attributes, onRefused }: FolderAttributes): Promise<void> {
   const modeOf = attributes === undefined ? null : folderModesOf(attributes);
@@ -96,7 +97,7 @@ async function giveFolderModes(
   await give(root, "");
 }
 
-/** Changes a mode where that is needed. The set-group-ID bit, which a folder has from the one above, stays. */
+/** Changes a mode if necessary. Keeps the set-group-ID bit, which a folder inherits from its parent. */
 async function setFolderMode(path: string, wanted: number): Promise<void> {
   const folder = await openFolder(path);
   try {
@@ -109,8 +110,9 @@ async function setFolderMode(path: string, wanted: number): Promise<void> {
 }
 
 /**
- * Gives the folders of a checkpoint the date of their newest file, because programs look for the newest folder by date. One
- * without files gets `dateMs`, that of the checkpoint. Returns the date of the newest file, epoch ms; 0: there is none. No faults.
+ * Sets the date of each folder to that of its newest file, because programs look for the newest folder by date. A
+ * folder without files gets `dateMs`, the date of the checkpoint. Returns the date of the newest file, epoch ms; 0
+ * without files. Never throws.
  */
 async function setFolderDates(folder: string, dateMs: number): Promise<number> {
   let newestMs = 0;
@@ -127,9 +129,9 @@ async function setFolderDates(folder: string, dateMs: number): Promise<number> {
 }
 
 /**
- * Gives files that root restores to the owner and group of the parent folder, or their program could not rotate them. Nobody
- * else can write to the staging folder until its own owner changes, which comes last. Its name could be replaced by a link, so
- * everything goes through the open folder. No faults.
+ * Gives files that root restores to the owner and group of the parent folder; otherwise their program could not rotate
+ * them. Nobody else can write to the staging folder until its own owner changes, which comes last. Works through the
+ * open folder, because its name could be replaced by a link. Never throws.
  */
 export async function giveToOwner(staging: string, onRefused?: OnRefused): Promise<void> {
   const owner = await otherOwnerOf(dirname(staging));
@@ -151,7 +153,7 @@ export async function giveBesideToOwners(
   await giveFolder(parts, { ownerOf: (path) => owners.get(path) ?? null, refuse, isWhole: false });
 }
 
-/** Lets others enter the outermost folder of a checkpoint whose modes of folders are not known. */
+/** Lets other users enter the outermost folder of a checkpoint whose folder modes are unknown. */
 const openToOthers = (staging: string): Promise<void> =>
   setFolderMode(staging, OWN_BITS | (FOLDER_MODE & ~process.umask()));
 
@@ -159,7 +161,7 @@ const openToOthers = (staging: string): Promise<void> =>
 const openFolder = (path: string) => open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
 
 interface Giving {
-  /** Returns the owner of a path below the folder; null: it stays as it is. */
+  /** Returns the owner of a path below the folder; null: the owner stays. */
   ownerOf(path: string): Owner | null;
   refuse(code: string, owner: Owner): void;
   /** Whether folders are given too. */

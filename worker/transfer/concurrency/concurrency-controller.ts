@@ -1,7 +1,7 @@
 import type { TimerCoalescer } from "#worker/base/timer-coalescer.ts";
 import type { Clock } from "#worker/base/clock.ts";
 import type { Semaphore, Wants } from "./semaphore.ts";
-import { govern, startGovernor, type GovernorLimits } from "./concurrency-search.ts";
+import { stepSearch, startSearch, type SearchLimits } from "./concurrency-search.ts";
 import type { HttpClient } from "../http/http-client.ts";
 import { startLoad, weigh } from "./queue-delay-guard.ts";
 import type { Meter } from "../progress/meter.ts";
@@ -39,7 +39,7 @@ export interface ControllerParts {
   meter: Meter;
   httpClient: Pick<HttpClient, "rttMs" | "measureRtt">;
   /** `smallRamp`: value of `ramp` while all files are small. */
-  limits: GovernorLimits & { smallRamp: number };
+  limits: SearchLimits & { smallRamp: number };
   /** Returns whether a bandwidth limit bounds the rate at present; then the number of connections does not. */
   isHeld(): boolean;
   /** Returns the length of the longest part that would restart from zero when ended; null when there is none. */
@@ -51,7 +51,7 @@ export interface ControllerParts {
 
 export function createConcurrencyController(parts: ControllerParts): ConcurrencyController {
   const { clock, coalescer, semaphore, meter, limits } = parts;
-  let state = startGovernor(limits, clock.now());
+  let state = startSearch(limits, clock.now());
   let stopLooking: (() => void) | null = null;
   let everyMs = LOOK_EVERY_MS;
   let load = startLoad(clock.now());
@@ -105,7 +105,7 @@ export function createConcurrencyController(parts: ControllerParts): Concurrency
     const mostBefore = load.most;
     const answered = state.asksRtt || load.asksRtt ? presentRttMs : null;
     load = weigh(load, { ...sample, width: semaphore.held, partBytes: parts.partBytes(), presentRttMs: answered });
-    state = govern(
+    state = stepSearch(
       state,
       { ...sample, presentRttMs: answered },
       { ...limits, ramp, most: Math.min(limits.most, load.most) },

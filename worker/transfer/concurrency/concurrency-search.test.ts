@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { govern, startGovernor, type GovernorSample, type GovernorState } from "./concurrency-search.ts";
+import { stepSearch, startSearch, type SearchSample, type SearchState } from "./concurrency-search.ts";
 
 const MIB = 1024 * 1024;
 const limits = { first: 10, ramp: 40, most: 96 };
@@ -14,10 +14,10 @@ function simulate(options: {
   answerMs?: number;
   isHungry?: (at: number) => boolean;
   throttledAt?: readonly number[];
-  from?: GovernorState;
+  from?: SearchState;
 }) {
   const { seconds, rateOf, rttMs = 40, presentRtt = () => rttMs, isHungry = () => true } = options;
-  let state = options.from ?? startGovernor(limits, 0);
+  let state = options.from ?? startSearch(limits, 0);
   const widths: number[] = [];
   let bytes = state.windowBytes;
   let throttles = [...(options.throttledAt ?? [])];
@@ -33,7 +33,7 @@ function simulate(options: {
       asked++;
       askedAt = Infinity;
     }
-    const sample: GovernorSample = {
+    const sample: SearchSample = {
       at,
       bytes,
       isHungry: isHungry(at),
@@ -41,7 +41,7 @@ function simulate(options: {
       presentRttMs: isAnswered ? presentRtt(at) : null,
       isThrottled,
     };
-    state = govern(state, sample, limits);
+    state = stepSearch(state, sample, limits);
     widths.push(state.width);
   }
   return { state, widths, last: state.width, asked };
@@ -170,10 +170,10 @@ describe("a store that throttles", () => {
       presentRttMs: null,
       isThrottled: true,
     };
-    const once = govern(ramped.state, { ...sample, at: 5_100 }, limits);
+    const once = stepSearch(ramped.state, { ...sample, at: 5_100 }, limits);
     expect(once.width).toBe(Math.floor(before / 2));
-    expect(govern(once, { ...sample, at: 5_200 }, limits).width).toBe(once.width);
-    expect(govern(once, { ...sample, at: 6_200 }, limits).width).toBe(Math.floor(once.width / 2));
+    expect(stepSearch(once, { ...sample, at: 5_200 }, limits).width).toBe(once.width);
+    expect(stepSearch(once, { ...sample, at: 6_200 }, limits).width).toBe(Math.floor(once.width / 2));
   });
 
   test("gets them back one by one, below where it throttled", () => {

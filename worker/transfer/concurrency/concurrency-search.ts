@@ -12,7 +12,7 @@ import { hasQueue } from "./queue-delay-guard.ts";
  *
  * Pure: a state and a sample give the next state, so tests need no clock.
  */
-export interface GovernorState {
+export interface SearchState {
   readonly width: number;
   readonly phase: "ramp" | "grown" | "leap" | "steady" | "trial" | "recover";
   /** Start of the present window, ms. */
@@ -41,7 +41,7 @@ export interface GovernorState {
   readonly asksRtt: boolean;
 }
 
-export interface GovernorSample {
+export interface SearchSample {
   /** Milliseconds, monotonic. */
   at: number;
   /** Bytes moved since the beginning. */
@@ -55,7 +55,7 @@ export interface GovernorSample {
   isThrottled: boolean;
 }
 
-export interface GovernorLimits {
+export interface SearchLimits {
   first: number;
   /** Width that fills any link without packet loss. */
   ramp: number;
@@ -87,7 +87,7 @@ const LONGEST_TRIAL_EVERY_MS = 120_000;
 const CEILING_MS = 15_000;
 const THROTTLE_PAUSE_MS = 1_000;
 
-export const startGovernor = (limits: GovernorLimits, at: number): GovernorState => ({
+export const startSearch = (limits: SearchLimits, at: number): SearchState => ({
   width: Math.max(1, Math.min(limits.first, limits.most)),
   phase: "ramp",
   windowAt: at,
@@ -108,7 +108,7 @@ export const startGovernor = (limits: GovernorLimits, at: number): GovernorState
 });
 
 /** Returns how long a rate is measured before the search acts on it, ms. */
-function windowMs(state: GovernorState, { rttMs }: GovernorSample): number {
+function windowMs(state: SearchState, { rttMs }: SearchSample): number {
   switch (state.phase) {
     case "ramp":
       return Math.min(400, Math.max(100, rttMs));
@@ -124,7 +124,7 @@ function windowMs(state: GovernorState, { rttMs }: GovernorSample): number {
 }
 
 /** Returns the state after a sample. Called a few times per window; most calls change nothing. */
-export function govern(state: GovernorState, sample: GovernorSample, limits: GovernorLimits): GovernorState {
+export function stepSearch(state: SearchState, sample: SearchSample, limits: SearchLimits): SearchState {
   if (sample.isThrottled && sample.at - state.throttledAt >= THROTTLE_PAUSE_MS) return throttled(state, sample);
   const ramp = Math.min(limits.most, limits.ramp);
   if (state.width > limits.most) {
@@ -165,7 +165,7 @@ export function govern(state: GovernorState, sample: GovernorSample, limits: Gov
   }
 }
 
-function throttled(state: GovernorState, sample: GovernorSample): GovernorState {
+function throttled(state: SearchState, sample: SearchSample): SearchState {
   // A second refusal within the recovery window means that the store refuses everything. This says nothing about the present
   // width.
   const isSameStorm = state.phase === "recover" && state.windowAt === state.throttledAt;
@@ -183,7 +183,7 @@ function throttled(state: GovernorState, sample: GovernorSample): GovernorState 
   };
 }
 
-const rest = (state: GovernorState, about: { rate: number; at: number }): GovernorState => ({
+const rest = (state: SearchState, about: { rate: number; at: number }): SearchState => ({
   ...state,
   phase: "steady",
   asksRtt: false,
@@ -195,11 +195,11 @@ const rest = (state: GovernorState, about: { rate: number; at: number }): Govern
 interface Seen {
   rate: number;
   most: number;
-  sample: GovernorSample;
+  sample: SearchSample;
 }
 
 /** Judges a window of phase `ramp`. `most`: width at which the ramp ends. */
-function climb(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
+function climb(state: SearchState, { rate, most, sample }: Seen): SearchState {
   if (rate < state.rate * RAMP_GAIN) {
     const flat = state.flat + 1;
     return flat < FLAT_WINDOWS ? { ...state, flat } : rest(state, { rate: Math.max(rate, state.rate), at: sample.at });
@@ -210,9 +210,9 @@ function climb(state: GovernorState, { rate, most, sample }: Seen): GovernorStat
 }
 
 /** Returns the time that new connections need for handshake and slow start, ms. */
-const timeToGrow = ({ rttMs }: GovernorSample): number => Math.min(4_000, Math.max(300, 8 * rttMs));
+const timeToGrow = ({ rttMs }: SearchSample): number => Math.min(4_000, Math.max(300, 8 * rttMs));
 
-function askWhenGrown(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
+function askWhenGrown(state: SearchState, { rate, most, sample }: Seen): SearchState {
   if (state.asksRtt) return state;
   if (sample.at < state.settledAt) return { ...state, rate };
   // With a short RTT a few connections recover from losses as fast as many.
@@ -229,9 +229,9 @@ function askWhenGrown(state: GovernorState, { rate, most, sample }: Seen): Gover
  * Leaps to `most` connections when no queue stands. A standing queue shows a full link; packet loss leaves the queue empty.
  */
 function leapWhenEmpty(
-  state: GovernorState,
-  about: { presentRttMs: number; most: number; sample: GovernorSample },
-): GovernorState {
+  state: SearchState,
+  about: { presentRttMs: number; most: number; sample: SearchSample },
+): SearchState {
   const { presentRttMs, most, sample } = about;
   // No request waits any more, so the answer about the queue comes too late.
   if (!sample.isHungry) return { ...state, asksRtt: false };
@@ -241,7 +241,7 @@ function leapWhenEmpty(
   return { ...next, phase: "leap", width: most, settledAt: sample.at + timeToGrow(sample) };
 }
 
-function landLeap(state: GovernorState, { rate, sample }: Omit<Seen, "most">): GovernorState {
+function landLeap(state: SearchState, { rate, sample }: Omit<Seen, "most">): SearchState {
   if (rate < state.rate * LEAP_GAIN && sample.at < state.settledAt) return state;
   // The width is kept even without a gain: with fewer connections, those left would keep the small TCP windows they had among
   // many. But fewer are tried soon. On a full link whose RTT cannot show it, or with a slow store, extra connections cost CPU
@@ -250,11 +250,11 @@ function landLeap(state: GovernorState, { rate, sample }: Omit<Seen, "most">): G
   return rate < state.rate * MORE_GAIN ? { ...next, nextTrialAt: sample.at + SOON_MS } : next;
 }
 
-function recover(state: GovernorState, about: { rate: number; most: number; at: number }): GovernorState {
+function recover(state: SearchState, about: { rate: number; most: number; at: number }): SearchState {
   return state.width < about.most ? { ...state, width: state.width + 1 } : rest(state, about);
 }
 
-function steady(state: GovernorState, { rate, most, sample }: Seen): GovernorState {
+function steady(state: SearchState, { rate, most, sample }: Seen): SearchState {
   const smoothed = state.rate * 0.5 + rate * 0.5;
   if (sample.at < state.nextTrialAt) {
     return { ...state, rate: smoothed };
@@ -274,7 +274,7 @@ function steady(state: GovernorState, { rate, most, sample }: Seen): GovernorSta
   };
 }
 
-function judge(state: GovernorState, about: { rate: number; at: number }): GovernorState {
+function judge(state: SearchState, about: { rate: number; at: number }): SearchState {
   const { rate, at } = about;
   // A window that includes the change of width says nothing about the new width.
   if (at < state.settledAt) return state;

@@ -32,7 +32,7 @@ const MOST_WAIT_MS = 50;
 const FAR_TOO_MUCH = 4;
 /** A body is long while more than this multiple of the aim is still to come. */
 const LONG = 4;
-/** A rest is negligible beside a round trip of this many rests. */
+/** A rest is negligible when a round trip takes this many times as long. */
 const FAR = 12;
 /** The shortest tick may be a larger share of a round trip, because other connections fill the link meanwhile. */
 const FAR_ENOUGH = 7;

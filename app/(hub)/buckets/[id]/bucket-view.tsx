@@ -215,7 +215,7 @@ function FolderTools(props: FolderToolsProps) {
         <Button
           size="small"
           disabled={count === 0}
-          title="Everything that this list has or will have, folders with all that is below"
+          title="Everything in this list, including rows not loaded yet and everything below its folders"
           onClick={onAll}
         >
           Choose all
@@ -224,7 +224,7 @@ function FolderTools(props: FolderToolsProps) {
       <UploadButton profileId={view.id} prefix={place.folder} label="Upload to this folder" />
       <Button
         size="small"
-        aria-label={isTicked ? "Download what is chosen…" : "Download this folder…"}
+        aria-label={isTicked ? "Download selection…" : "Download this folder…"}
         whyNot={whyNotDownload}
         onClick={onDownload}
       >
@@ -233,7 +233,7 @@ function FolderTools(props: FolderToolsProps) {
       <Button
         size="small"
         aria-pressed={place.sizes === "shown"}
-        title="Counts each folder on the screen by listing all that is below it"
+        title="Lists everything below each folder on the screen to add up its size"
         onClick={() => go({ sizes: place.sizes === "shown" ? "" : "shown" }, "step")}
       >
         Folder sizes

@@ -69,7 +69,7 @@ function RunWarnings({ line, isDamaged }: { line: NodeLine | undefined; isDamage
   const words = [
     ...(doubtfulStep === null ? [] : [`${stepWords(doubtfulStep)} is doubtful`]),
     ...(isFinalDoubtful ? ["the final model is doubtful"] : []),
-    ...(passedOverStep === null ? [] : [`its program did not go on from ${stepWords(passedOverStep)}`]),
+    ...(passedOverStep === null ? [] : [`its program did not continue from ${stepWords(passedOverStep)}`]),
     ...(isDamaged ? ["its newest safe checkpoint is damaged"] : []),
   ];
   return words.map((one) => (

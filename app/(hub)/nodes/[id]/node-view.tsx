@@ -73,7 +73,7 @@ const ProgramWords = onDemand(
   () => import("../../../_nodes/program-words.tsx").then((module) => module.ProgramWords),
   () => (
     <Panel title="Program" label="Program">
-      <SkeletonRows rows={2} label="Loading what the program says" />
+      <SkeletonRows rows={2} label="Loading the program output" />
     </Panel>
   ),
 );
@@ -173,7 +173,7 @@ function NodeBody({ node }: { node: NodeRow }) {
       )}
       {node.state === "silent" && (
         <Banner tone="lost" speech="quiet" title="This node is silent: it may be gone, or cut off.">
-          <ContinueAdvice nodeId={node.id} /> If it is only cut off, it goes on by itself and catches up.
+          <ContinueAdvice nodeId={node.id} /> If it is only disconnected, it continues and catches up by itself.
         </Banner>
       )}
       {nodeConditionOf(node) === "stranded" && (

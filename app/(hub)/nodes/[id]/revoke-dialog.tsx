@@ -40,8 +40,8 @@ export function RevokeDialog({ node, onClose }: { node: NodeRow; onClose: () => 
     >
       <div className="flex flex-col gap-3">
         <p>
-          Its credential stops working at once: it can neither save nor restore any more. What it saved stays. To take
-          it back it must enrol again.
+          Its credential stops working at once: it can neither save nor restore any more. What it saved stays. To
+          return, it must enroll again.
         </p>
         {node.risk.bytes > 0 && (
           <Banner tone="risk" title={`${formatBytes(node.risk.bytes)} on this node is not safe yet.`}>

@@ -11,7 +11,7 @@ import { TextField } from "../../../_forms/text-field.tsx";
 import { say } from "../../../_ui/feedback/toast.tsx";
 import { visibleText } from "../../../_ui/text/visible-text.ts";
 
-/** A dialog for the runs that a node may write. */
+/** Shows a dialog for the runs that a node may write. */
 export function RunsDialog({ node, onClose }: { node: NodeRow; onClose: () => void }) {
   const [text, setText] = useState((node.mayWrite ?? "").replaceAll(",", ", "));
   const save = useAction(() => hub.nodes.setRuns.mutate({ id: node.id, runs: readRunPatterns(text) }));
@@ -30,7 +30,7 @@ export function RunsDialog({ node, onClose }: { node: NodeRow; onClose: () => vo
       >
         <TextField
           label="May write"
-          hint="Patterns such as llama-*, eval-?. Empty: the runs it named when it joined, and new ones. What it writes now it goes on writing."
+          hint="Patterns such as llama-*, eval-?. Empty: the runs it named when it joined, and new ones. It keeps the runs that it writes now."
           path="runs"
           className="font-mono"
           value={text}

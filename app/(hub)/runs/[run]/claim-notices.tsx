@@ -88,8 +88,8 @@ function HandOverDialog({ run, asked, onClose }: { run: RunView; asked: Asked; o
           ? `${name} takes the run the next time it asks. It has no safe checkpoint: ${name} starts from 0.`
           : `${name} goes on from ${stepWords(run.newestStep)} the next time it asks.`}{" "}
         {run.writerNodeName === null
-          ? "Nobody writes it now."
-          : `${visibleText(run.writerNodeName)} stops saving this run then, also while its program goes on.`}
+          ? "No node writes it now."
+          : `${visibleText(run.writerNodeName)} then stops saving this run, even while its program continues.`}
       </p>
       {handOver.fault !== null && <FaultNote fault={handOver.fault} />}
     </Dialog>

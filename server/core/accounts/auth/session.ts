@@ -26,7 +26,10 @@ export interface OpenSession {
 const SECURE_NAME = "__Host-tidemark";
 const PLAIN_NAME = "tidemark";
 
-/** `origin` comes from the hub's public address, or from what a trusted proxy reports. */
+/**
+ * Returns whether the page is served over https. `origin` comes from the hub's public address, or from what a trusted
+ * proxy reports.
+ */
 const isSecure = (origin: string): boolean => origin.startsWith("https:");
 
 const cookieName = (origin: string): string => (isSecure(origin) ? SECURE_NAME : PLAIN_NAME);

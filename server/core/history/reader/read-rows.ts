@@ -14,7 +14,7 @@ export interface SeriesRow {
   wholeId: number;
 }
 
-/** SQLite returns bytes as an ArrayBuffer, PostgreSQL as a Buffer. */
+/** Returns bytes of the database: SQLite gives an ArrayBuffer, PostgreSQL a Buffer. */
 const bytesOf = (value: unknown): Uint8Array => {
   if (value instanceof Uint8Array) return value;
   return value instanceof ArrayBuffer ? new Uint8Array(value) : new Uint8Array();

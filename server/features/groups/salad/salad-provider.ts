@@ -17,7 +17,7 @@ import { askSalad, type SaladAccess, type SaladRequest } from "./ask-salad.ts";
 /** Prices of the API have no currency; the platform bills in this one. */
 const CURRENCY = "USD";
 
-/** Text that is only shown. */
+/** Returns the schema of a text that is only displayed. */
 const shown = (most: number) =>
   z
     .string()

@@ -114,7 +114,7 @@ interface Definition {
 type Answer = { result: { data: unknown } } | { error: unknown };
 
 /** Returns a handler for plain queries. It tells whether it took the request; a request that it did not take is untouched. */
-export function createQueryWay(way: {
+export function createQueryHandler(way: {
   hub: Hub;
   mostCalls: number;
   onError: Refused;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import { openSession } from "../core/accounts/auth/session.ts";
 import { callAs } from "../testing/open-test-hub.ts";
-import { questionsOf } from "./query-way.ts";
+import { questionsOf } from "./query-handler.ts";
 import { node, served, servedForEach, test } from "../testing/served-for-each.ts";
 
 servedForEach();

@@ -124,7 +124,7 @@ describe("what is remembered of a machine", () => {
 
 describe("giving machines back", () => {
   it("ends with the budget of the hour, and goes on when the hour is over", async () => {
-    test.hub.settings.governor.perHour = 2;
+    test.hub.settings.reallocation.perHour = 2;
     expect(await may(node, "a")).toMatchObject({ allowed: true });
     expect(await may(node, "b")).toMatchObject({ allowed: true });
     expect(await may(node, "c")).toMatchObject({
@@ -137,13 +137,13 @@ describe("giving machines back", () => {
   });
 
   it("gives the last of the budget to one of two that ask at the same moment", async () => {
-    test.hub.settings.governor.perHour = 1;
+    test.hub.settings.reallocation.perHour = 1;
     const answers = await Promise.all([may(node, "a"), may(node, "b")]);
     expect(answers.filter(({ allowed }) => allowed)).toHaveLength(1);
   });
 
   it("gives the same answer to the same question, and counts it once", async () => {
-    test.hub.settings.governor.perHour = 2;
+    test.hub.settings.reallocation.perHour = 2;
     const requestId = newId();
     const first = await may(node, "a", requestId);
     expect(await may(node, "a", requestId)).toEqual(first);
@@ -153,7 +153,7 @@ describe("giving machines back", () => {
   });
 
   it("lets a machine go that was given back and is here again, whichever node is on it, at no cost", async () => {
-    test.hub.settings.governor.perHour = 2;
+    test.hub.settings.reallocation.perHour = 2;
     expect(await may(node)).toMatchObject({ allowed: true, isHereAgain: false });
     test.advance(4 * MINUTE_MS);
     const reason = "this machine was given back 4 min ago and is here again";
@@ -175,7 +175,7 @@ describe("giving machines back", () => {
   });
 
   it("refuses a machine that came back at once where nothing is remembered of machines", async () => {
-    test.hub.settings.governor.excludeMs = 0;
+    test.hub.settings.reallocation.excludeMs = 0;
     expect(await may(node)).toMatchObject({ allowed: true });
     test.advance(4 * MINUTE_MS);
     expect(await may(node)).toMatchObject({ allowed: false, reason: expect.stringContaining("is here again") });

@@ -15,7 +15,7 @@ import { readBody } from "./read-body.ts";
  * identified.
  */
 
-interface LargeWay {
+interface LargeCalls {
   hub: Hub;
   reader: InputReader;
   onError: Refused;
@@ -33,7 +33,7 @@ const nameOf = (caller: Caller): string =>
   caller.kind === "node" ? caller.nodeId : caller.kind === "nobody" ? "" : caller.person.id;
 
 /** Returns a handler that tells whether it took the request; a request that it did not take is untouched. */
-export function createLargeWay({ hub, reader, onError }: LargeWay) {
+export function createLargeCallHandler({ hub, reader, onError }: LargeCalls) {
   return async (request: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     const path = largeCallOf(request);
     if (path === null) return false;
