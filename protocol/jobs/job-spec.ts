@@ -46,6 +46,10 @@ export const jobNeeds = z.object({
   labels: jobLabels.default({}),
 });
 
+/** Bytes of output that the bucket keeps of each attempt when the policy says nothing, and at most. */
+export const DEFAULT_LOG_BYTES = 8 * 1024 * 1024;
+const MOST_LOG_BYTES = 64 * 1024 * 1024;
+
 const exitCodes = z.array(z.number().int().min(1).max(255)).max(255).default([]);
 const LONGEST_SECONDS = 366 * 86_400;
 
@@ -66,10 +70,16 @@ export const jobPolicy = z.object({
   longestSeconds: z.number().int().min(1).max(LONGEST_SECONDS).optional(),
   /** Longest time of an attempt without a newer safe step. */
   noProgressSeconds: z.number().int().min(60).max(LONGEST_SECONDS).optional(),
+  /** Bytes of output that the bucket keeps of each attempt: the first half and the last half of them. 0: nothing. */
+  logBytes: z.number().int().min(0).max(MOST_LOG_BYTES).default(DEFAULT_LOG_BYTES),
 });
 export type JobPolicy = z.infer<typeof jobPolicy>;
 
-export const DEFAULT_POLICY: JobPolicy = { mostFailures: 3, exitCodes: { retry: [], fail: [], banMachine: [] } };
+export const DEFAULT_POLICY: JobPolicy = {
+  mostFailures: 3,
+  exitCodes: { retry: [], fail: [], banMachine: [] },
+  logBytes: DEFAULT_LOG_BYTES,
+};
 
 const jobFields = z.object({
   queue: queueName.default(DEFAULT_QUEUE),

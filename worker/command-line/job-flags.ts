@@ -95,6 +95,27 @@ export const JOB_FLAGS = {
     words: ["waiting", "running", "done", "failed", "canceled"],
     says: "Jobs in this state, with `jobs list`, `cancel` and `retry`; --state is the same. May be given several times.",
   },
+  attempt: {
+    kind: "text",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "N",
+    says: "Attempt whose output `jobs logs` prints; the last one when left out.",
+  },
+  follow: {
+    kind: "switch",
+    commands: ["jobs"],
+    onlyFlag: true,
+    short: "f",
+    says: "With `jobs logs`: print new output until the attempt ends, or until Ctrl-C.",
+  },
+  find: {
+    kind: "text",
+    commands: ["jobs"],
+    onlyFlag: true,
+    value: "WORDS",
+    says: "With `jobs logs`: only the lines that have these words; 200 at most.",
+  },
   kelpie: {
     kind: "text",
     commands: ["jobs"],

@@ -8,6 +8,8 @@ import { isNothingLeft, type SafetyParts } from "../supervise/judge-safety.ts";
 import { supervise, type Supervised, type Supervision } from "../supervise/supervise.ts";
 import { takePlaceAlone, type Orphan } from "../supervise/take-place.ts";
 import { isUnsafe } from "../upload/backlog.ts";
+import type { LogKeeper } from "./log/keep-log.ts";
+import { openLog } from "./log/open-log.ts";
 import { makePlace, readPlace, type JobPlace } from "./job-place.ts";
 import type { JobWorker } from "./job-worker.ts";
 import { keepLease } from "./keep-lease.ts";
@@ -71,6 +73,8 @@ const LOST: ReadonlySet<string> = new Set(["EPOCH_OVER", "RUN_IN_USE", "CANCELLE
 /** Faults of the job itself, which every machine like this one has. */
 const OF_THE_JOB: ReadonlySet<string> = new Set(["BAD_INPUT", "PROGRAM_NOT_FOUND", "PROGRAM_NOT_EXECUTABLE"]);
 const MOST_WHY = 1_024;
+/** Longest wait until the last output of a program is in the bucket. */
+const LAST_OUTPUT_MS = { stopped: 3_000, ended: 20_000 } as const;
 
 /**
  * Returns how an attempt ended whose program could not be started. Trouble of the bucket, the hub or this machine is no
@@ -99,7 +103,18 @@ interface Attempt {
 }
 
 async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next" | "stop"> {
-  const { worker, job, place } = about;
+  const log = openLog(agent, about.job, { spec: about.place.spec, clock: about.worker.clock });
+  void log.keeper.run();
+  try {
+    return await attemptWith(log.keeper, agent, { ...about, life });
+  } finally {
+    await log.keeper.end(0);
+    await log.close();
+  }
+}
+
+async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life: Life }): Promise<"next" | "stop"> {
+  const { worker, job, place, life } = about;
   const { command, messages, unreported } = worker;
   const lease = { over: false };
   const ended = new AbortController();
@@ -114,7 +129,7 @@ async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next"
   let supervised: Supervised = { end: null, endedBeforeStop: false, points: null, nothingTaken: [] };
   let exit: AttemptExit;
   try {
-    supervised = await supervise(agent, life, supervisionOf(about));
+    supervised = await supervise(agent, life, supervisionOf(about, log.add));
     exit = await exitOf(agent, life, { job, supervised });
     if (supervised.end !== null) worker.setbacks.count = 0;
   } catch (error) {
@@ -126,6 +141,7 @@ async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next"
   // It is on disk before anything that can wait for the hub.
   if (!lease.over)
     await unreported.keep({ ...reportOf(job, exit), ...stepsOf(agent, job, supervised) }).catch(reporter.waitingFor);
+  await log.end(life.stopping.aborted ? LAST_OUTPUT_MS.stopped : LAST_OUTPUT_MS.ended);
   ended.abort();
   await held;
   if (lease.over) await unreported.forget().catch(reporter.waitingFor);
@@ -145,7 +161,7 @@ async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next"
 }
 
 /** Returns how the program is supervised: as by `tidemark run`, but the hub decides about restarts. */
-function supervisionOf({ worker, job, place, orphan }: Attempt): Supervision {
+function supervisionOf({ worker, job, place, orphan }: Attempt, onSaid: (chunk: Buffer) => void): Supervision {
   const { env, out, err, user, wish, mayLower, running } = worker;
   const { spec, cwd } = place;
   return {
@@ -153,6 +169,7 @@ function supervisionOf({ worker, job, place, orphan }: Attempt): Supervision {
     env,
     variables: { ...spec.environment, ...job.secrets, TIDEMARK_JOB_ID: job.id },
     hidden: Object.values(job.secrets),
+    onSaid,
     cwd,
     out,
     err,

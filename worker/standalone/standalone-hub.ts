@@ -250,6 +250,8 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner, uploadAbort
     },
     takeJob: { mutate: needsHub("takeJob") },
     jobStates: { mutate: needsHub("jobStates") },
+    signForJob: { mutate: needsHub("signForJob") },
+    keepLogPart: { mutate: needsHub("keepLogPart") },
     endJob: { mutate: needsHub("endJob") },
     benchTarget: { query: needsHub("benchTarget") },
     benchStart: { mutate: needsHub("benchStart") },

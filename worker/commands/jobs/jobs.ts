@@ -9,6 +9,7 @@ import { usage, type Verb } from "../../command-line/verb.ts";
 import { personOf } from "./ask-as-person.ts";
 import { importJobs } from "./import-jobs.ts";
 import { factsOfDetail, factsOfRow, jobLine, jobText, queueLine } from "./job-lines.ts";
+import { showLogs } from "./job-logs.ts";
 import { flagged, pairsOf, readJobs } from "./read-jobs.ts";
 
 /**
@@ -34,6 +35,7 @@ const ACTIONS: readonly Action[] = [
   { word: "submit", perform: submit },
   { word: "list", perform: list },
   { word: "show", perform: show },
+  { word: "logs", perform: showLogs },
   { word: "cancel", perform: (verb, ids) => change(verb, "cancel", ids) },
   { word: "retry", perform: (verb, ids) => change(verb, "retry", ids) },
   { word: "queues", perform: queues },

@@ -20,7 +20,7 @@ import { Banner } from "../../../_ui/feedback/banner.tsx";
 import { Tag } from "../../../_ui/indicators/tag.tsx";
 import { CodeBlock } from "../../../_ui/layout/code-block.tsx";
 import { Panel } from "../../../_ui/layout/panel.tsx";
-import { onDemand } from "../../../_ui/loading/on-demand.tsx";
+import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/loading/skeleton.tsx";
 import { Link } from "../../../_ui/navigation/link.tsx";
 import { formatBytes } from "../../../_ui/text/sizes.ts";
@@ -29,6 +29,8 @@ import { visibleText } from "../../../_ui/text/visible-text.ts";
 const ChangeJobsDialog = onDemand(() =>
   import("../../../_jobs/change-jobs-dialog.tsx").then((part) => part.ChangeJobsDialog),
 );
+
+const LogPanel = onItsWay(() => import("../../../_jobs/log-panel.tsx").then((part) => part.LogPanel));
 
 /** Shows one job: its state and why, its attempts, what it runs and what it needs. */
 export function JobView({ id }: { id: string }) {
@@ -80,6 +82,9 @@ function JobBody({ job }: { job: JobDetail }) {
       {why !== null && <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={why} />}
       {job.waits !== null && <Banner tone="quiet" title={`Waits: ${visibleText(job.waits)}`} />}
       <AttemptsPanel attempts={job.attemptRows} />
+      {job.attemptRows.length > 0 && job.kelpie === null && (
+        <LogPanel jobId={job.id} attempts={job.attemptRows.map(({ attempt }) => attempt)} />
+      )}
       {(job.after.length > 0 || job.followers.length > 0) && <OrderPanel job={job} />}
       {job.bans.length > 0 && <BansPanel bans={job.bans} />}
       {job.spec === null ? (

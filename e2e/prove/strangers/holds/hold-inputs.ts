@@ -119,6 +119,8 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
       limit: 200,
     },
     "jobs.get": { id: "no-such-job-0001" },
+    "jobs.log": { id: "no-such-job-0001" },
+    "jobs.findInLog": { id: "no-such-job-0001", words: "error" },
     "jobs.submit": { jobs: Array.from({ length: 1_000 }, (_, index) => ({ command: "true", name: `job-${index}` })) },
     "jobs.importKelpie": {
       jobs: Array.from({ length: 1_000 }, (_, index) => ({
@@ -160,6 +162,22 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     },
     "node.takeJob": { bootId: "boot-0000-0001", queue: "default", holds: [], waitSeconds: 0 },
     "node.jobStates": { bootId: "boot-0000-0001", jobs: [] },
+    "node.signForJob": {
+      jobId: "no-such-job-0001",
+      attempt: 1,
+      epoch: 1,
+      part: { kind: "log" },
+      operations: [{ op: "head", key: "a" }],
+    },
+    "node.keepLogPart": {
+      jobId: "no-such-job-0001",
+      attempt: 1,
+      epoch: 1,
+      totalBytes: 1,
+      fromByte: 0,
+      bytes: 1,
+      packedBytes: 1,
+    },
     "node.endJob": {
       jobId: "no-such-job-0001",
       attempt: 1,
