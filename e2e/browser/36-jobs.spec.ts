@@ -26,7 +26,12 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await form.getByRole("textbox", { name: "Command" }).fill("python train.py --name 'two words'");
   await form.getByLabel("Watched folder").fill("out");
   await form.getByLabel("Name").fill("llama");
-  await form.getByText("Run, working folder, environment, secrets").click();
+  await form.getByText("run, working folder, environment, secrets").click();
+  await form.getByLabel("Inputs").fill("data/train");
+  await form.getByRole("button", { name: "Submit" }).click();
+  await expect(form.getByText("One PREFIX -> FOLDER on each line.")).toBeVisible();
+  await form.getByLabel("Inputs").fill("stage bucket: data/train -> data");
+  await form.getByLabel("Outputs").fill("out -> results/llama");
   await form.getByLabel("Secrets").fill("HF_TOKEN=");
   await form.getByRole("button", { name: "Submit" }).click();
   await expect(form.getByText("Fill in HF_TOKEN")).toBeVisible();
@@ -43,6 +48,9 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await expect(page.getByText("No node has taken the job so far.")).toBeVisible();
   await expect(page.getByText("Waits: no node asks for jobs of the queue default now")).toBeVisible();
   await expect(page.getByText("The owner of its machine can read them.")).toBeVisible();
+  const spec = page.getByRole("region", { name: "What it runs" });
+  await expect(spec.getByText("stage bucket: data/train -> data")).toBeVisible();
+  await expect(spec.getByText("out -> results/llama")).toBeVisible();
   await expect(page.getByLabel("command", { exact: true })).toContainText("python train.py --name 'two words'");
   await expectSound(page);
 
@@ -56,7 +64,7 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   // Like the newest job.
   await expect(form.getByRole("textbox", { name: "Command" })).toHaveValue("true");
   await expect(form.getByLabel("Queue")).toHaveValue("night");
-  await form.getByText("Run, working folder, environment, secrets").click();
+  await form.getByText("run, working folder, environment, secrets").click();
   await form.getByLabel("Queue").fill("sweep");
   await form.getByLabel("Name").fill("swept");
   await form.getByLabel("Matrix").fill("lr=1e-4, 3e-4\nseed=1..2");

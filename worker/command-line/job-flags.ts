@@ -15,6 +15,12 @@ export const JOB_FLAGS = {
     default: "jobs",
     says: "Folder below which each job that names no absolute working folder gets one of its own, with the job's id as its name. It is removed after an attempt when every file in it is in the bucket; otherwise it stays.",
   },
+  "input-cache": {
+    kind: "size",
+    commands: ["work"],
+    value: "SIZE",
+    says: "Most room on disk for objects of inputs, which stay in `.inputs` in --work-folder for later jobs; those that were not used for the longest time go first. When left out they take what the disk has, and go when it is needed.",
+  },
   "api-token": {
     kind: "secret",
     commands: ["jobs"],

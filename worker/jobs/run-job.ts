@@ -1,5 +1,5 @@
 import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
-import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import { isFault, toFault } from "#protocol/faults/fault.ts";
 import { runAgent, type Life } from "../agent/agent.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { isFatal } from "../hub-link/stream.ts";
@@ -10,6 +10,10 @@ import { takePlaceAlone, type Orphan } from "../supervise/take-place.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import type { LogKeeper } from "./log/keep-log.ts";
 import { openLog } from "./log/open-log.ts";
+import { fetchInputs } from "./bytes/fetch-inputs.ts";
+import { openInputCache } from "./bytes/input-cache.ts";
+import { saveOutputs, type SavedFiles } from "./bytes/save-outputs.ts";
+import { exitOfFault, exitOfInputs, exitOfOutputs } from "./exit-of-fault.ts";
 import { makePlace, readPlace, type JobPlace } from "./job-place.ts";
 import type { JobWorker } from "./job-worker.ts";
 import { keepLease } from "./keep-lease.ts";
@@ -68,32 +72,10 @@ const reportOf = ({ id, attempt: number, epoch }: TakenJob, exit: AttemptExit) =
   exit,
 });
 
-/** Faults by which the hub says that another node has the run. */
-const LOST: ReadonlySet<string> = new Set(["EPOCH_OVER", "RUN_IN_USE", "CANCELLED"]);
-/** Faults of the job itself, which every machine like this one has. */
-const OF_THE_JOB: ReadonlySet<string> = new Set(["BAD_INPUT", "PROGRAM_NOT_FOUND", "PROGRAM_NOT_EXECUTABLE"]);
-const MOST_WHY = 1_024;
+/** How an attempt ends by a fault, by what it was doing. */
+const EXITS = { inputs: exitOfInputs, program: exitOfFault, outputs: exitOfOutputs } as const;
 /** Longest wait until the last output of a program is in the bucket. */
 const LAST_OUTPUT_MS = { stopped: 3_000, ended: 20_000 } as const;
-
-/**
- * Returns how an attempt ended whose program could not be started. Trouble of the bucket, the hub or this machine is no
- * failure of the job; it counts as a setback, so that this machine does not take one job after the other in vain.
- */
-export function exitOfFault(
-  error: unknown,
-  { stopping, setbacks }: Pick<JobWorker, "setbacks"> & { stopping: AbortSignal },
-): AttemptExit {
-  const fault = toFault(error, { op: "work" });
-  const why = sentenceOf(fault.toData()).slice(0, MOST_WHY);
-  if (stopping.aborted || LOST.has(fault.code)) return { kind: "interrupted", why };
-  if (OF_THE_JOB.has(fault.code)) {
-    setbacks.count = 0;
-    return { kind: "refused", why };
-  }
-  setbacks.count++;
-  return { kind: "interrupted", why };
-}
 
 interface Attempt {
   worker: JobWorker;
@@ -128,13 +110,29 @@ async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life
   });
   let supervised: Supervised = { end: null, endedBeforeStop: false, points: null, nothingTaken: [] };
   let exit: AttemptExit;
+  let saved: SavedFiles = new Map();
+  let doing: keyof typeof EXITS = "inputs";
+  const cache = openInputCache(worker.folder, worker.inputCacheBytes);
   try {
+    doing = "inputs";
+    await fetchInputs({
+      ...about,
+      agent,
+      user: worker.user,
+      cache,
+      signal: AbortSignal.any([life.stopping, agent.signal]),
+      onFetch: messages.fetching,
+    });
+    doing = "program";
     supervised = await supervise(agent, life, supervisionOf(about, log.add));
     exit = await exitOf(agent, life, { job, supervised });
     if (supervised.end !== null) worker.setbacks.count = 0;
+    doing = "outputs";
+    if (exit.kind === "exited" && exit.code === 0)
+      saved = await saveOutputs({ ...about, agent, signal: agent.signal, onSave: messages.saving });
   } catch (error) {
     if (isFatal(error) || !isFault(error)) throw error;
-    exit = exitOfFault(error, { stopping: life.stopping, setbacks: worker.setbacks });
+    exit = EXITS[doing](error, { stopping: life.stopping, setbacks: worker.setbacks });
   } finally {
     worker.running.program = null;
   }
@@ -146,9 +144,10 @@ async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life
   await held;
   if (lease.over) await unreported.forget().catch(reporter.waitingFor);
   else await tell();
+  await cache.leave(job.id);
   const isStopped = command.stopping.aborted || life.leaving.aborted;
   if (exit.kind !== "interrupted" || lease.over)
-    if (!(await settlePlace(agent, place))) messages.folderKept(job, place.cwd);
+    if (!(await settlePlace(agent, place, { cache, saved }))) messages.folderKept(job, place.cwd);
   return isStopped ? "stop" : "next";
 
   /** Sends the end. The next agent repeats what fails. */

@@ -251,6 +251,7 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner, uploadAbort
     takeJob: { mutate: needsHub("takeJob") },
     jobStates: { mutate: needsHub("jobStates") },
     signForJob: { mutate: needsHub("signForJob") },
+    readJobPlace: { mutate: needsHub("readJobPlace") },
     keepLogPart: { mutate: needsHub("keepLogPart") },
     endJob: { mutate: needsHub("endJob") },
     benchTarget: { query: needsHub("benchTarget") },

@@ -175,6 +175,7 @@ const EXPECTED: Record<Who, string[]> = {
     "mayReallocate",
     "takeJob",
     "signForJob",
+    "readJobPlace",
     "keepLogPart",
     "jobStates",
     "endJob",

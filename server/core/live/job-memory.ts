@@ -11,7 +11,7 @@ export interface Nothing {
   kind: string;
   /** Null: for all nodes of the kind. Else jobs may fit the others, because this one is banned for some. */
   nodeId: string | null;
-  most: { gpuBytes: number; diskBytes: number; uplink: number };
+  most: { gpuBytes: number; diskBytes: number; uplink: number; movesBytes: boolean };
   why: string | null;
 }
 
@@ -33,6 +33,7 @@ export interface JobOffer {
   queue: string;
   gpuMemoryBytes?: number | undefined;
   diskBytes?: number | undefined;
+  movesBytes?: boolean | undefined;
 }
 
 export interface JobMemory {

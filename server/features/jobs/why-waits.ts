@@ -28,7 +28,7 @@ const GB = 1_000_000_000;
 const sizeWords = (bytes: number): string => (bytes % GB === 0 ? `${formatCount(bytes / GB)} GB` : formatBytes(bytes));
 
 /** Returns the needs of a job, in the order in which people can do something about them. */
-function needsOf({ needs }: JobSpec, run: string): Need[] {
+function needsOf({ needs, inputs, outputs }: JobSpec, run: string): Need[] {
   const { gpuMemoryBytes, diskBytes, uplinkBytesPerSecond, labels } = needs;
   return [
     ...(gpuMemoryBytes === undefined
@@ -57,6 +57,14 @@ function needsOf({ needs }: JobSpec, run: string): Need[] {
           {
             words: `${sizeWords(uplinkBytesPerSecond)}/s of uplink`,
             isMet: ({ means }: Taker) => means.uplink >= uplinkBytesPerSecond,
+          },
+        ]),
+    ...(inputs.length + outputs.length === 0
+      ? []
+      : [
+          {
+            words: "a worker that fetches inputs and saves outputs",
+            isMet: ({ means }: Taker) => means.movesBytes,
           },
         ]),
     {

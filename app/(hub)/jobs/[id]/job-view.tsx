@@ -13,6 +13,7 @@ import { AttemptsPanel } from "../../../_jobs/attempts-panel.tsx";
 import type { JobChange } from "../../../_jobs/change-jobs-dialog.tsx";
 import { writeCommand } from "../../../_jobs/command-text.ts";
 import { jobQuery } from "../../../_hub/queries/queries.ts";
+import { inputLine, outputLine } from "../../../_jobs/place-lines.ts";
 import { JOB_LOOKS, whyWords } from "../../../_jobs/job-words.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
@@ -235,6 +236,8 @@ function SpecPanel({ spec, job: { run, kelpie } }: { spec: JobSpec; job: JobDeta
               </Fact>
             </>
           )}
+          {spec.inputs.length > 0 && <PlacesFact name="Inputs" lines={spec.inputs.map(inputLine)} />}
+          {spec.outputs.length > 0 && <PlacesFact name="Outputs" lines={spec.outputs.map(outputLine)} />}
           {spec.workingFolder !== undefined && <Fact name="Working folder">{visibleText(spec.workingFolder)}</Fact>}
           <Fact name="Policy">{limits.join(", ")}</Fact>
           <Fact name="Needs">
@@ -258,6 +261,18 @@ function SpecPanel({ spec, job: { run, kelpie } }: { spec: JobSpec; job: JobDeta
         </dl>
       </div>
     </Panel>
+  );
+}
+
+function PlacesFact({ name, lines }: { name: string; lines: readonly string[] }) {
+  return (
+    <Fact name={name}>
+      {lines.map((line) => (
+        <div key={line} className="font-mono text-12">
+          {visibleText(line)}
+        </div>
+      ))}
+    </Fact>
   );
 }
 

@@ -169,6 +169,7 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
       part: { kind: "log" },
       operations: [{ op: "head", key: "a" }],
     },
+    "node.readJobPlace": { jobId: "no-such-job-0001", attempt: 1, epoch: 1, part: { kind: "input", index: 0 } },
     "node.keepLogPart": {
       jobId: "no-such-job-0001",
       attempt: 1,

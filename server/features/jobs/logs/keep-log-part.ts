@@ -8,7 +8,7 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
 import { readStored } from "#server/platform/stored-json.ts";
-import { findOwnAttempt } from "./lease-of.ts";
+import { findOwnAttempt } from "../bytes/lease-of.ts";
 
 /** A part as it lies in the bucket. */
 export type StoredPart = Pick<JobLogPart, "jobId" | "attempt" | "fromByte" | "bytes" | "profileId">;
