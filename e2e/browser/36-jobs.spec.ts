@@ -80,7 +80,34 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await expectSound(page);
   await page.goto(`${stage.hub.url}/jobs`);
 
+  await jobs.setSchedule.mutate({ name: "nightly", cron: "0 3 * * *", job: { command: "true", queue: "night" } });
+  await page.reload();
+  const schedules = page.getByRole("region", { name: "Schedules" });
+  await expect(schedules.getByText("0 3 * * * UTC")).toBeVisible();
+  await expectSound(page);
+  await schedules.getByRole("button", { name: "Pause schedule nightly" }).click();
+  await expect(schedules.getByText("paused", { exact: true })).toBeVisible();
+  await schedules.getByRole("button", { name: "Remove schedule nightly" }).click();
+  const removal = page.getByRole("dialog", { name: "Remove the schedule nightly?" });
+  await expectSound(page);
+  await removal.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(schedules).toHaveCount(0);
+
   const queues = page.getByRole("table", { name: "Queues" });
+  await queues.getByRole("button", { name: "Caps of queue night" }).click();
+  const caps = page.getByRole("dialog", { name: "Caps of night" });
+  await caps.getByLabel("Running").fill("0");
+  await caps.getByRole("button", { name: "Save" }).click();
+  await expect(caps.getByText("A whole number from 1, or nothing.")).toBeVisible();
+  await caps.getByLabel("Running").fill("8");
+  await caps.getByLabel("Of one person").fill("2");
+  await expectSound(page);
+  await caps.getByRole("button", { name: "Save" }).click();
+  await expect(queues.getByText("8 run at most, 2 of one person")).toBeVisible();
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 900 });
+  await expectSound(page);
+  if (size !== null) await page.setViewportSize(size);
   await queues.getByRole("button", { name: "Pause queue night" }).click();
   await expect(queues.getByText("paused")).toBeVisible();
   await expect(queues.getByRole("button", { name: "Resume queue night" })).toBeVisible();

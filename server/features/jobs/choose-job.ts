@@ -66,12 +66,12 @@ interface From {
 
 /**
  * Returns the first job of a queue that a node can take now; null when there is none. Skips jobs whose needs it does not meet,
- * that it is banned for, whose run another job is writing, or whose run lives in another bucket. Skips jobs of Kelpie workers.
+ * that it is banned for, whose run another job is writing, of whose owner as many run as may, or whose run lives in another bucket. Skips jobs of Kelpie workers.
  */
 export async function chooseJob(
   hub: Hub,
   node: LiveNode,
-  { queue, means }: { queue: string; means: Means },
+  { queue, means, fullOwners }: { queue: string; means: Means; fullOwners: readonly string[] },
 ): Promise<Candidate | null> {
   const now = new Date(hub.now());
   const words = wordsOf(hub.db);
@@ -87,6 +87,7 @@ export async function chooseJob(
         AND j."needUplink" <= ${uplink}
         AND (${movesBytes} OR NOT EXISTS (SELECT 1 FROM "JobBytes" m WHERE m."jobId" = j."id"))
         AND NOT EXISTS (SELECT 1 FROM "KelpieJob" k WHERE k."jobId" = j."id")
+        AND (${fullOwners.length === 0} OR j."ownerId" NOT IN ${words.texts(fullOwners)})
         AND NOT EXISTS (SELECT 1 FROM "JobBan" b WHERE b."jobId" = j."id" AND b."nodeId" = ${node.id} AND b."until" > ${now})
         AND NOT EXISTS (SELECT 1 FROM "Job" o WHERE o."run" = j."run" AND o."state" = 'running')
         AND NOT EXISTS (SELECT 1 FROM "Run" r WHERE r."name" = j."run" AND r."profileId" <> ${node.profileId}

@@ -16,6 +16,7 @@ import { readStored } from "#server/platform/stored-json.ts";
 import { chooseJob, meansOf } from "./choose-job.ts";
 import { endByHub } from "./end-by-hub.ts";
 import { openSecrets } from "./job-secrets.ts";
+import { readCaps } from "./queues/caps.ts";
 import { findNothing, noteNothing } from "./nothing-fits.ts";
 import { banNode, UNREADABLE } from "./settle-end.ts";
 
@@ -54,6 +55,13 @@ async function whyNone(hub: Hub, { queue, isPaused }: { queue: string; isPaused:
 const reserve = (hub: Hub, id: string, { node, bootId }: HandOut): Promise<{ job: Job; attempt: number } | null> =>
   hub.db.$transaction(async (tx) => {
     const startedAt = new Date(hub.now());
+    const { queue, ownerId } = await tx.job.findUniqueOrThrow({
+      where: { id },
+      select: { queue: true, ownerId: true },
+    });
+    // A Kelpie worker may have been given one meanwhile.
+    const { whyFull, fullOwners } = await readCaps(tx, queue);
+    if (whyFull !== null || fullOwners.includes(ownerId)) return null;
     const { count } = await tx.job.updateMany({
       where: { id, state: { in: jobStatesBefore("running", "hub") } },
       data: { state: "running", attempts: { increment: 1 }, nodeId: node.id, startedAt, reason: null },
@@ -83,7 +91,10 @@ const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
     if (row !== null && row.pausedAt !== null)
       return nothing(await whyNone(hub, { queue: offer.queue, isPaused: true }));
     for (;;) {
-      const chosen = await chooseJob(hub, node, { queue: offer.queue, means });
+      const { whyFull, fullOwners } = await readCaps(hub.db, offer.queue);
+      // The end of a job rings the queue.
+      if (whyFull !== null) return nothing(whyFull);
+      const chosen = await chooseJob(hub, node, { queue: offer.queue, means, fullOwners });
       if (chosen === null) {
         const why = await whyNone(hub, { queue: offer.queue, isPaused: false });
         if (why === null) queue.emptyAt = version;

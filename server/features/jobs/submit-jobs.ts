@@ -173,7 +173,7 @@ async function store(tx: Transaction, wanted: readonly Wanted[], about: Storing)
  * Fault BAD_INPUT for a matrix, CONFLICT when the earlier one had another spec or other secrets
  */
 export async function submitJobs(
-  context: Context & { caller: PersonCaller },
+  context: Pick<Context, "hub"> & { caller: PersonCaller },
   { jobs }: z.infer<typeof submitJobsInput>,
 ): Promise<{ jobs: SubmittedJob[] }> {
   const { hub, caller } = context;

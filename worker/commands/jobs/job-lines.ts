@@ -99,8 +99,11 @@ function attemptLine(one: JobAttemptRow, now: number): string {
   return `Attempt ${one.attempt} on ${shownName(one.node.name)}, ${took}, from ${stepOf(one.fromStep)}${reached}${safe}; ${end}`;
 }
 
-export function queueLine({ queue, counts, pausedAt, pausedBy }: JobQueueRow, now: number): string {
+export function queueLine({ queue, counts, pausedAt, pausedBy, ...caps }: JobQueueRow, now: number): string {
   const all = JOB_STATES.map((state) => `${formatCount(counts[state])} ${state}`).join(", ");
   const by = pausedBy === null ? "" : ` by ${shownName(pausedBy)}`;
-  return `${queue}: ${all}${pausedAt === null ? "" : `; paused ${agoOf(pausedAt, now)}${by}`}`;
+  const { mostRunning, mostPerOwner } = caps;
+  const most = mostRunning === null ? "" : `; ${formatCount(mostRunning)} run at most`;
+  const each = mostPerOwner === null ? "" : `; ${formatCount(mostPerOwner)} of one person run at most`;
+  return `${queue}: ${all}${most}${each}${pausedAt === null ? "" : `; paused ${agoOf(pausedAt, now)}${by}`}`;
 }

@@ -7,9 +7,11 @@ import type { Environment } from "../../command-line/config.ts";
 import { closest } from "../../command-line/suggest.ts";
 import { usage, type Verb } from "../../command-line/verb.ts";
 import { personOf } from "./ask-as-person.ts";
+import { changeQueue } from "./change-queue.ts";
 import { importJobs } from "./import-jobs.ts";
 import { factsOfDetail, factsOfRow, jobLine, jobText, queueLine } from "./job-lines.ts";
 import { showLogs } from "./job-logs.ts";
+import { listSchedules, removeSchedule, scheduleJob } from "./schedule-jobs.ts";
 import { flagged, pairsOf, readJobs } from "./read-jobs.ts";
 
 /**
@@ -39,6 +41,12 @@ const ACTIONS: readonly Action[] = [
   { word: "cancel", perform: (verb, ids) => change(verb, "cancel", ids) },
   { word: "retry", perform: (verb, ids) => change(verb, "retry", ids) },
   { word: "queues", perform: queues },
+  { word: "pause", perform: (verb, operands) => changeQueue(verb, "pause", operands) },
+  { word: "resume", perform: (verb, operands) => changeQueue(verb, "resume", operands) },
+  { word: "cap", perform: (verb, operands) => changeQueue(verb, "cap", operands) },
+  { word: "schedule", perform: scheduleJob },
+  { word: "schedules", perform: listSchedules },
+  { word: "unschedule", perform: removeSchedule },
   { word: "import", perform: importJobs },
 ];
 
