@@ -3,13 +3,15 @@ import type { Transaction } from "#prisma/open.ts";
 
 /** Limits that the caps of a queue set now. */
 export interface Caps {
+  /** The queue has a cap. */
+  isCapped: boolean;
   /** Why the queue hands out nothing, as a sentence without its end; null while it may. */
   whyFull: string | null;
   /** Ids of people of whom as many jobs run as may. */
   fullOwners: readonly string[];
 }
 
-const NONE: Caps = { whyFull: null, fullOwners: [] };
+const NONE: Caps = { isCapped: false, whyFull: null, fullOwners: [] };
 
 const jobsWords = (count: number): string => (count === 1 ? "one job" : `${formatCount(count)} jobs`);
 
@@ -28,10 +30,11 @@ export async function readCaps(tx: Pick<Transaction, "jobQueue" | "job">, queue:
   if (mostRunning === null && mostPerOwner === null) return NONE;
   const where = { queue, state: "running" };
   if (mostRunning !== null && (await tx.job.count({ where })) >= mostRunning)
-    return { whyFull: whyFull(queue, mostRunning), fullOwners: [] };
-  if (mostPerOwner === null) return NONE;
+    return { isCapped: true, whyFull: whyFull(queue, mostRunning), fullOwners: [] };
+  if (mostPerOwner === null) return { ...NONE, isCapped: true };
   const owners = await tx.job.groupBy({ by: ["ownerId"], where, _count: true });
   return {
+    isCapped: true,
     whyFull: null,
     fullOwners: owners.filter(({ _count: count }) => count >= mostPerOwner).map(({ ownerId }) => ownerId),
   };
