@@ -16,6 +16,7 @@ import { readResults, type Result, RESULTS, type Run, writeResult } from "./repo
 import { benchmarksPage, resultTable } from "./report/write-markdown.ts";
 import { benchFirstByte } from "./first-byte/main.ts";
 import { benchFleet } from "./fleet/main.ts";
+import { benchJobs } from "./jobs/main.ts";
 import { benchLinks } from "./links/main.ts";
 import { benchLists } from "./lists/main.ts";
 import { benchRuns } from "./runs/main.ts";
@@ -209,6 +210,7 @@ const OTHERS: Readonly<Record<string, (args: readonly string[]) => Promise<void>
   "first-byte": benchFirstByte,
   fleet: benchFleet,
   [HISTORY_CASE]: runHistory,
+  jobs: benchJobs,
   links: benchLinks,
   lists: benchLists,
   openings: benchOpenings,

@@ -38,6 +38,7 @@ export const HELP = `npm run bench [-- CASE... [--tools a,b] [--direction up|dow
        npm run bench -- links      a fleet benchmark over emulated links, beside what they allow; --help says more
        npm run bench -- lists      a bucket of a million keys, a run of thousands of checkpoints; --help says more
        npm run bench -- runs       how long \`tidemark runs\` lists a bucket of many checkpoints; --help says more
+       npm run bench -- jobs       how long claims take over a long queue, and what idle workers cost; --help says more
        npm run bench -- safe       time until a checkpoint is safe, with a hub and with a bucket alone; --help says more
        npm run bench -- first-byte how long each tool takes from its start to the first byte on the wire; --help says more
        npm run bench -- packs      a checkpoint of many small files, packed and file by file; --help says more

@@ -8,6 +8,8 @@ const fields = {
   watch: " logs/checkpoints ",
   environment: "WANDB_MODE=offline\nA=b=c",
   gpuGb: "24",
+  inputs: "stage bucket: data/train -> data",
+  outputs: "out -> results/1\nsummary.json -> results",
 };
 
 test("describe a job that the hub takes, and that fills the form again", () => {
@@ -21,6 +23,11 @@ test("describe a job that the hub takes, and that fills the form again", () => {
     environment: { WANDB_MODE: "offline", A: "b=c" },
     needs: { gpuMemoryBytes: 24_000_000_000 },
     priority: 0,
+    inputs: [{ profile: "stage bucket", prefix: "data/train", folder: "data" }],
+    outputs: [
+      { folder: "out", prefix: "results/1" },
+      { files: ["summary.json"], prefix: "results" },
+    ],
   });
   const again = readFields(fieldsLike(job));
   expect(specOf(jobSubmission.parse("job" in again ? again.job : null))).toEqual(job);
@@ -34,6 +41,8 @@ test.each([
   [{ gpuGb: "much" }, "gpuGb"],
   [{ environment: "no value" }, "environment"],
   [{ after: "train" }, "after"],
+  [{ inputs: "data" }, "inputs"],
+  [{ outputs: "out ->" }, "outputs"],
   [{ matrix: "lr" }, "matrix"],
   [{ secrets: "HF_TOKEN" }, "secrets"],
   [{ secrets: "HF_TOKEN=" }, "secrets"],

@@ -1,6 +1,7 @@
 import type { JobDraft, JobSpec } from "#protocol/jobs/job-spec.ts";
 import { id as jobId } from "#protocol/base/names.ts";
 import { readCommand, writeCommand } from "./command-text.ts";
+import { inputLine, outputLine, readInputLine, readOutputLine } from "./place-lines.ts";
 
 /** Fields of the form that submits a job, and the job that they describe. */
 export interface JobFields {
@@ -18,6 +19,9 @@ export interface JobFields {
   secrets: string;
   /** One `NAME=a, b` or `NAME=1..9` a line. */
   matrix: string;
+  /** One `BUCKET: PREFIX -> FOLDER` a line, and `FOLDER -> BUCKET: PREFIX`. */
+  inputs: string;
+  outputs: string;
   /** Ids of jobs, divided by spaces. */
   after: string;
 }
@@ -35,6 +39,8 @@ export const EMPTY_FIELDS: JobFields = {
   environment: "",
   secrets: "",
   matrix: "",
+  inputs: "",
+  outputs: "",
   after: "",
 };
 
@@ -61,6 +67,8 @@ export function fieldsLike(spec: JobSpec): JobFields {
       .join("\n"),
     secrets: spec.secrets.map((name) => `${name}=`).join("\n"),
     matrix: "",
+    inputs: spec.inputs.map(inputLine).join("\n"),
+    outputs: spec.outputs.map(outputLine).join("\n"),
     after: "",
   };
 }
@@ -105,6 +113,8 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
   const variables = readPairs(fields.environment);
   const secrets = readPairs(fields.secrets);
   const rows = readPairs(fields.matrix);
+  const inputs = linesOf(fields.inputs).map(readInputLine);
+  const outputs = linesOf(fields.outputs).map(readOutputLine);
   const after = fields.after.split(/\s+/).filter((word) => word !== "");
   const wrong = after.find((word) => !jobId.safeParse(word).success);
   const [priority, mostFailures, gpuGb] = [fields.priority, fields.mostFailures, fields.gpuGb].map(Number);
@@ -118,6 +128,8 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
     ...((rows === null || rows.some(([, values]) => values === "")) && {
       matrix: "One NAME=a, b or NAME=1..9 on each line.",
     }),
+    ...(inputs.includes(null) && { inputs: "One PREFIX -> FOLDER on each line." }),
+    ...(outputs.includes(null) && { outputs: "One FOLDER -> PREFIX on each line." }),
     ...(wrong !== undefined && { after: `${wrong} is not the id of a job.` }),
     ...secretsError(secrets, variables),
   };
@@ -133,6 +145,8 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
       arguments: given,
       ...(Object.keys(environment).length > 0 && { environment }),
       ...(rows !== null && rows.length > 0 && { matrix: matrixOf(rows) }),
+      ...(inputs.length > 0 && { inputs: inputs.filter((one) => one !== null) }),
+      ...(outputs.length > 0 && { outputs: outputs.filter((one) => one !== null) }),
       ...(after.length > 0 && { after }),
       ...(Object.keys(sealed).length > 0 && { secrets: sealed }),
       ...(fields.workingFolder.trim() !== "" && { workingFolder: fields.workingFolder.trim() }),

@@ -11,6 +11,13 @@ const newest = (): number | null => null;
 export const queuesQuery = () =>
   queryOptions({ queryKey: ["jobs", "queues"], queryFn: () => hub.jobs.queues.query(), refetchInterval: EVERY_MS });
 
+export const schedulesQuery = () =>
+  queryOptions({
+    queryKey: ["jobs", "schedules"],
+    queryFn: () => hub.jobs.schedules.query(),
+    refetchInterval: EVERY_MS,
+  });
+
 /** The newest job, by which a submission form is filled. */
 export const lastJobQuery = () =>
   queryOptions({

@@ -112,8 +112,24 @@ function MoreFields({ fields, set }: { fields: JobFields; set: (some: Partial<Jo
   return (
     <details className="py-1.5">
       <summary className="w-fit text-soft">
-        Run, working folder, environment, secrets, matrix, order, policy and needs
+        Inputs, outputs, run, working folder, environment, secrets, matrix, order, policy and needs
       </summary>
+      <LinesField
+        label="Inputs"
+        hint="One PREFIX -> FOLDER a line, or BUCKET: PREFIX -> FOLDER. The objects are in the folder when the program starts."
+        path="inputs"
+        value={fields.inputs}
+        placeholder="data/train -> data"
+        onChange={(inputs) => set({ inputs })}
+      />
+      <LinesField
+        label="Outputs"
+        hint="One FOLDER -> PREFIX a line, or file.json -> PREFIX. The job is done when they are in the bucket."
+        path="outputs"
+        value={fields.outputs}
+        placeholder="out -> results/llama"
+        onChange={(outputs) => set({ outputs })}
+      />
       <TextField
         label="Run"
         hint="The job goes on from the newest safe checkpoint of this run. Empty: a run of its own."
@@ -124,7 +140,7 @@ function MoreFields({ fields, set }: { fields: JobFields; set: (some: Partial<Jo
       />
       <TextField
         label="Working folder"
-        hint="Empty: the folder in which the worker was started."
+        hint="Empty: a folder of the job’s own."
         path="workingFolder"
         kind="code"
         value={fields.workingFolder}

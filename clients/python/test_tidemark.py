@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import http.client
+import json
 import logging
 import os
 import pickle
@@ -18,6 +19,7 @@ import types
 import unittest
 import warnings
 import zlib
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Tuple
 from unittest import mock
@@ -26,7 +28,7 @@ import tidemark
 from fake_worker import RESTORED, SAVED, FakeWorker
 from tidemark import Client, TidemarkError
 
-VARIABLES = ("SOCKET", "LOCAL_URL", "LOCAL_TOKEN_FILE", "STATE", "STEP_RECORD", "RESUME_PATH", "RESUME_STEP")
+VARIABLES = ("HUB", "API_TOKEN", "SOCKET", "LOCAL_URL", "LOCAL_TOKEN_FILE", "STATE", "STEP_RECORD", "RESUME_PATH", "RESUME_STEP")
 
 
 class Case(unittest.TestCase):
@@ -785,6 +787,93 @@ class WithLightning(Callbacks):
     def test_it_can_be_sent_to_another_process(self) -> None:
         self.fit(pickle.loads(pickle.dumps(tidemark.TidemarkLightningCallback())), {1: self.keep("step=1.ckpt")})
         self.assertEqual(self.saved(), [("step=1.ckpt", 1)])
+
+
+class Hub(Case):
+    """A hub that gives scripted answers, and records what it is asked."""
+
+    def serve(self, *answers: Tuple[int, Any]) -> List[Tuple[str, str, Any]]:
+        asked: List[Tuple[str, str, Any]] = []
+        script = list(answers)
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+                asked.append((self.path, self.headers["authorization"], body))
+                status, answer = script.pop(0)
+                if status == 0:
+                    self.close_connection = True
+                    return
+                content = json.dumps(answer).encode()
+                self.send_response(status)
+                if status == 307:
+                    self.send_header("location", "http://127.0.0.1:9/other")
+                self.send_header("content-length", str(len(content)))
+                self.end_headers()
+                self.wfile.write(content)
+
+            def log_message(self, format: str, *args: Any) -> None:
+                pass
+
+        server = HTTPServer(("127.0.0.1", 0), Handler)
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        self.addCleanup(thread.join)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        os.environ["TIDEMARK_HUB"] = f"http://127.0.0.1:{server.server_port}/"
+        os.environ["TIDEMARK_API_TOKEN"] = "tmk_of-the-test"
+        wait = mock.patch.object(tidemark, "SUBMIT_WAIT_SECONDS", 0.01)
+        wait.start()
+        self.addCleanup(wait.stop)
+        return asked
+
+    def refused_by(self, *command: Any, **fields: Any) -> TidemarkError:
+        with self.assertRaises(TidemarkError) as caught:
+            tidemark.submit(*command, **fields)
+        return caught.exception
+
+    JOB = {"id": "j-1", "number": 1, "run": "llama", "queue": "default", "state": "waiting", "isNew": True}
+    DONE = (200, {"result": {"data": {"jobs": [JOB]}}})
+
+    def test_a_job_is_submitted_with_its_fields(self) -> None:
+        asked = self.serve(self.DONE)
+        made = tidemark.submit(
+            ["python", "train.py", 3], name="llama", working_folder="src", matrix={"lr": ["1e-4"]}, idempotency_key="k", run=None
+        )
+        self.assertEqual(made, [self.JOB])
+        path, authorization, body = asked[0]
+        self.assertEqual((path, authorization), ("/api/trpc/jobs.submit", "Bearer tmk_of-the-test"))
+        job = {"command": "python", "arguments": ["train.py", "3"], "name": "llama", "workingFolder": "src"}
+        self.assertEqual(body, {"jobs": [dict(job, matrix={"lr": ["1e-4"]}, idempotencyKey="k")]})
+
+    def test_a_lost_answer_is_asked_for_again_as_the_same_job(self) -> None:
+        asked = self.serve((0, None), self.DONE)
+        self.assertEqual(tidemark.submit(["true"]), [self.JOB])
+        keys = [body["jobs"][0]["idempotencyKey"] for _, _, body in asked]
+        self.assertEqual(len(keys), 2)
+        self.assertEqual(keys[0], keys[1])
+
+    def test_a_refusal_says_what_the_hub_says(self) -> None:
+        fault = {"code": "BAD_INPUT"}
+        self.serve((400, {"error": {"message": "The input is not valid.", "data": {"fault": fault}}}))
+        error = self.refused_by(["true"], priority=1000)
+        self.assertEqual((error.code, str(error)), ("BAD_INPUT", "The input is not valid."))
+
+    def test_a_redirect_gets_no_token(self) -> None:
+        asked = self.serve((307, {}))
+        self.assertEqual(self.refused_by(["true"]).code, "UNEXPECTED_ANSWER")
+        self.assertEqual(len(asked), 1)
+
+    def test_what_is_missing_is_said_before_anything_is_sent(self) -> None:
+        asked = self.serve()
+        self.assertIn("list of words", str(self.refused_by("python train.py")))
+        self.assertEqual(self.refused_by(["true"], token="tmj_x").code, "BAD_INPUT")
+        self.assertEqual(self.refused_by(["true"], hub="http://hub.example.com").code, "HUB_PLAIN_HTTP")
+        self.assertEqual(self.refused_by(["true"], hub="hub.example.com").code, "BAD_INPUT")
+        self.assertIn("JSON", str(self.refused_by(["true"], labels=object())))
+        self.assertEqual(asked, [])
+        self.assertEqual(self.refused_by(["true"], hub="http://127.0.0.1:9").code, "HUB_UNREACHABLE")
 
 
 if __name__ == "__main__":

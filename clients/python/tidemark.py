@@ -7,6 +7,8 @@ One file, Python 3.8 or newer, standard library only: copy it beside your progra
     tidemark.save("out/checkpoint-500")      # hands over a checkpoint that is finished on disk
     tidemark.flush()                         # returns when every checkpoint known by now is safe
 
+    tidemark.submit(["python", "train.py"], name="llama", watch=["out"])    # queues a job at a hub, from any machine
+
     transformers.Trainer(..., callbacks=[tidemark.TidemarkCallback()])
     lightning.Trainer(..., callbacks=[tidemark.TidemarkLightningCallback()])
 
@@ -33,13 +35,16 @@ import struct
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
+import uuid
 import zlib
 from hashlib import sha256
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Set, Tuple, TypedDict, Union, cast
+from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Sequence, Set, Tuple, TypedDict, Union, cast
 from urllib.parse import urlsplit
 
 __all__ = ["Client", "TidemarkError", "available", "flush", "restore", "resume_path", "resume_step", "save", "state"]
-__all__ += ["status", "step"]
+__all__ += ["status", "step", "submit"]
 
 log = logging.getLogger("tidemark")
 
@@ -54,6 +59,10 @@ AWAY_SECONDS = 5.0
 # With a step record, `step` also notifies the worker, for displays: at most this often, and without reading the answer.
 WORD_EVERY_SECONDS = 1.0
 WORD_SECONDS = 0.05
+# Timeout of a submission, and how often it is sent while no answer comes. The key of a submission makes repeating harmless.
+SUBMIT_SECONDS = 60.0
+SUBMIT_TRIES = 3
+SUBMIT_WAIT_SECONDS = 1.0
 # Range of flush timeouts that the worker accepts.
 LEAST_FLUSH_SECONDS, MOST_FLUSH_SECONDS = 0.001, 86_400.0
 # The worker ends a flush by its own clock; the client waits this much longer for the answer.
@@ -90,11 +99,18 @@ Restored = TypedDict(
 )
 
 
+# A submitted job. `isNew`: False when an earlier submission with the same key made it.
+Submitted = TypedDict(
+    "Submitted", {"id": str, "number": int, "run": str, "queue": str, "state": str, "isNew": bool}
+)
+
+
 class TidemarkError(Exception):
     """Says why the worker refused a request, or why it could not be asked.
 
     `code` is the worker's own, or one of NO_WORKER (none was found), WORKER_LOST (it left before it answered),
-    TIMED_OUT, UNEXPECTED_ANSWER, NOT_SAFE (a checkpoint was taken, but did not become safe) and BAD_INPUT.
+    TIMED_OUT, UNEXPECTED_ANSWER, NOT_SAFE (a checkpoint was taken, but did not become safe), BAD_INPUT, and of `submit`
+    HUB_UNREACHABLE, HUB_PLAIN_HTTP and the hub's own.
     """
 
     def __init__(self, code: str, sentence: str) -> None:
@@ -539,6 +555,93 @@ def resume_step() -> Optional[int]:
     if text is not None and re.fullmatch(r"[0-9]{1,12}", text) is None:
         raise TidemarkError("BAD_INPUT", f"TIDEMARK_RESUME_STEP is {text!r}; it has to be a step such as 500.")
     return None if text is None else int(text)
+
+
+def submit(
+    command: Sequence[Union[str, int, float]],
+    *,
+    hub: Optional[str] = None,
+    token: Optional[str] = None,
+    idempotency_key: Optional[str] = None,
+    working_folder: Optional[str] = None,
+    **fields: Any,
+) -> List[Submitted]:
+    """Queues a job at a hub and returns it; with `matrix` one job for each combination.
+
+    `fields` are those of a job in docs/jobs.md: name, queue, run, environment, secrets (a dict of values), watch, inputs,
+    outputs, after (ids of jobs), priority, labels, needs, policy, matrix. `hub` and `token` (an API token, tmk_...) are those of
+    TIDEMARK_HUB and TIDEMARK_API_TOKEN when left out. A second submission with the same `idempotency_key` is the same job.
+    Raises TidemarkError.
+    """
+    if isinstance(command, str) or not command:
+        raise TidemarkError("BAD_INPUT", 'The command is a list of words, for example ["python", "train.py"].')
+    base, secret = _hub_of(hub), token or os.environ.get("TIDEMARK_API_TOKEN") or ""
+    if not secret.startswith("tmk_"):
+        raise TidemarkError("BAD_INPUT", "An API token (tmk_...) is needed: token=..., or TIDEMARK_API_TOKEN.")
+    job = {name: value for name, value in fields.items() if value is not None}
+    job.update(command=str(command[0]), arguments=[str(word) for word in command[1:]])
+    job["idempotencyKey"] = idempotency_key or f"python-{uuid.uuid4()}"
+    if working_folder is not None:
+        job["workingFolder"] = working_folder
+    try:
+        body = json.dumps({"jobs": [job]}).encode()
+    except (TypeError, ValueError) as error:
+        raise TidemarkError("BAD_INPUT", f"The job cannot be written as JSON: {error}.") from None
+    headers = {"authorization": f"Bearer {secret}", "content-type": "application/json"}
+    request = urllib.request.Request(f"{base}/api/trpc/jobs.submit", data=body, headers=headers, method="POST")
+    return cast(List[Submitted], _ask_hub(request, base).get("jobs", []))
+
+
+def _hub_of(hub: Optional[str]) -> str:
+    base = (hub or os.environ.get("TIDEMARK_HUB") or "").rstrip("/")
+    parts = urlsplit(base)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise TidemarkError("BAD_INPUT", "The address of a hub is needed: hub=https://..., or TIDEMARK_HUB.")
+    if parts.scheme == "http" and parts.hostname not in ("localhost", "127.0.0.1", "::1"):
+        raise TidemarkError("HUB_PLAIN_HTTP", f"{base} is not encrypted, and would show the token. Use https://.")
+    return base
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: it would hand the token to another server."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+def _ask_hub(request: urllib.request.Request, base: str) -> Mapping[str, Any]:
+    opener = urllib.request.build_opener(_NoRedirect)
+    for tries in range(1, SUBMIT_TRIES + 1):
+        try:
+            with opener.open(request, timeout=SUBMIT_SECONDS) as answer:
+                return _read_hub(answer.status, answer.read(), base)
+        except urllib.error.HTTPError as error:
+            with error:
+                return _read_hub(error.code, error.read(), base)
+        except (OSError, http.client.HTTPException) as error:
+            if tries == SUBMIT_TRIES:
+                why = _reason(getattr(error, "reason", None) or error)
+                sentence = f"The hub at {base} does not answer ({why}). Check the address, and submit again."
+                raise TidemarkError("HUB_UNREACHABLE", sentence) from None
+            time.sleep(SUBMIT_WAIT_SECONDS * tries)
+    raise AssertionError("unreachable")
+
+
+def _read_hub(status: int, content: bytes, base: str) -> Mapping[str, Any]:
+    try:
+        answer: Any = json.loads(content)
+    except ValueError:
+        answer = None
+    fields = _fields(answer) or {}
+    data = _fields((_fields(fields.get("result")) or {}).get("data"))
+    if status < 300 and data is not None:
+        return data
+    error = _fields(fields.get("error")) or {}
+    fault = _fields((_fields(error.get("data")) or {}).get("fault")) or {}
+    code, sentence = fault.get("code"), error.get("message")
+    if isinstance(code, str) and isinstance(sentence, str):
+        raise TidemarkError(code, sentence)
+    raise TidemarkError("UNEXPECTED_ANSWER", f"What answers at {base} is no Tidemark hub (HTTP {status}). Check the address.")
 
 
 class _Hooks:

@@ -26,7 +26,12 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await form.getByRole("textbox", { name: "Command" }).fill("python train.py --name 'two words'");
   await form.getByLabel("Watched folder").fill("out");
   await form.getByLabel("Name").fill("llama");
-  await form.getByText("Run, working folder, environment, secrets").click();
+  await form.getByText("run, working folder, environment, secrets").click();
+  await form.getByLabel("Inputs").fill("data/train");
+  await form.getByRole("button", { name: "Submit" }).click();
+  await expect(form.getByText("One PREFIX -> FOLDER on each line.")).toBeVisible();
+  await form.getByLabel("Inputs").fill("stage bucket: data/train -> data");
+  await form.getByLabel("Outputs").fill("out -> results/llama");
   await form.getByLabel("Secrets").fill("HF_TOKEN=");
   await form.getByRole("button", { name: "Submit" }).click();
   await expect(form.getByText("Fill in HF_TOKEN")).toBeVisible();
@@ -43,6 +48,9 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await expect(page.getByText("No node has taken the job so far.")).toBeVisible();
   await expect(page.getByText("Waits: no node asks for jobs of the queue default now")).toBeVisible();
   await expect(page.getByText("The owner of its machine can read them.")).toBeVisible();
+  const spec = page.getByRole("region", { name: "What it runs" });
+  await expect(spec.getByText("stage bucket: data/train -> data")).toBeVisible();
+  await expect(spec.getByText("out -> results/llama")).toBeVisible();
   await expect(page.getByLabel("command", { exact: true })).toContainText("python train.py --name 'two words'");
   await expectSound(page);
 
@@ -56,7 +64,7 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   // Like the newest job.
   await expect(form.getByRole("textbox", { name: "Command" })).toHaveValue("true");
   await expect(form.getByLabel("Queue")).toHaveValue("night");
-  await form.getByText("Run, working folder, environment, secrets").click();
+  await form.getByText("run, working folder, environment, secrets").click();
   await form.getByLabel("Queue").fill("sweep");
   await form.getByLabel("Name").fill("swept");
   await form.getByLabel("Matrix").fill("lr=1e-4, 3e-4\nseed=1..2");
@@ -72,7 +80,34 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await expectSound(page);
   await page.goto(`${stage.hub.url}/jobs`);
 
+  await jobs.setSchedule.mutate({ name: "nightly", cron: "0 3 * * *", job: { command: "true", queue: "night" } });
+  await page.reload();
+  const schedules = page.getByRole("region", { name: "Schedules" });
+  await expect(schedules.getByText("0 3 * * * UTC")).toBeVisible();
+  await expectSound(page);
+  await schedules.getByRole("button", { name: "Pause schedule nightly" }).click();
+  await expect(schedules.getByText("paused", { exact: true })).toBeVisible();
+  await schedules.getByRole("button", { name: "Remove schedule nightly" }).click();
+  const removal = page.getByRole("dialog", { name: "Remove the schedule nightly?" });
+  await expectSound(page);
+  await removal.getByRole("button", { name: "Remove", exact: true }).click();
+  await expect(schedules).toHaveCount(0);
+
   const queues = page.getByRole("table", { name: "Queues" });
+  await queues.getByRole("button", { name: "Caps of queue night" }).click();
+  const caps = page.getByRole("dialog", { name: "Caps of night" });
+  await caps.getByLabel("Running").fill("0");
+  await caps.getByRole("button", { name: "Save" }).click();
+  await expect(caps.getByText("A whole number from 1, or nothing.")).toBeVisible();
+  await caps.getByLabel("Running").fill("8");
+  await caps.getByLabel("Of one person").fill("2");
+  await expectSound(page);
+  await caps.getByRole("button", { name: "Save" }).click();
+  await expect(queues.getByText("8 run at most, 2 of one person")).toBeVisible();
+  const size = page.viewportSize();
+  await page.setViewportSize({ width: 390, height: 900 });
+  await expectSound(page);
+  if (size !== null) await page.setViewportSize(size);
   await queues.getByRole("button", { name: "Pause queue night" }).click();
   await expect(queues.getByText("paused")).toBeVisible();
   await expect(queues.getByRole("button", { name: "Resume queue night" })).toBeVisible();

@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTRPCClient, httpLink } from "@trpc/client";
@@ -267,6 +268,61 @@ test("people submit, list, show and cancel jobs on the command line with an API 
   expect((await jobs("cancel", "--queue", "people", "--dry-run")).lines[0]).toMatchObject({ changed: 1, dryRun: true });
   expect((await jobs("cancel", id)).lines[0]).toMatchObject({ type: "jobs-changed", found: 1, changed: 1 });
   expect(await look(id)).toMatchObject({ state: "canceled" });
+  const cap = await jobs("cap", "people", "--most-running", "8");
+  expect(cap.lines[0]).toMatchObject({ type: "queue-changed", mostRunning: 8, mostPerOwner: null });
+  await jobs("cap", "people", "--most-per-owner", "2");
+  await jobs("pause", "people");
+  expect((await jobs("queues")).lines).toContainEqual(
+    expect.objectContaining({
+      queue: "people",
+      mostRunning: 8,
+      mostPerOwner: 2,
+      pausedBy: expect.any(String) as string,
+    }),
+  );
+  await jobs("resume", "people");
   const queues = (await jobs("queues")).lines;
-  expect(queues).toContainEqual(expect.objectContaining({ type: "queue", queue: "people" }));
+  expect(queues).toContainEqual(expect.objectContaining({ type: "queue", queue: "people", pausedAt: null }));
+});
+
+test("a program in Python submits a sweep, and the same one again is no other", async () => {
+  const { token } = await stage.client.apiTokens.create.mutate({ name: "python", role: "operator" });
+  const script = `import json, tidemark
+jobs = tidemark.submit(["echo", "{{n}}"], queue="python", name="py", matrix={"n": {"from": 1, "to": 2}}, idempotency_key="once")
+print(json.dumps(jobs))
+try:
+    tidemark.submit(["true"], queue="no queue!")
+except tidemark.TidemarkError as error:
+    print(error.code)`;
+  const run = () => {
+    const env = { ...process.env, TIDEMARK_HUB: stage.hub.url, TIDEMARK_API_TOKEN: token };
+    const python = process.env["PYTHON"] ?? "python3";
+    const ran = spawnSync(python, ["-B", "-c", script], { cwd: join(ROOT, "clients/python"), env, encoding: "utf8" });
+    expect(ran.stderr).toBe("");
+    const [jobs = "", code = ""] = ran.stdout.split("\n");
+    return { jobs: JSON.parse(jobs) as { id: string; isNew: boolean }[], code };
+  };
+  const first = run();
+  expect(first).toMatchObject({ jobs: [{ isNew: true }, { isNew: true }], code: "BAD_INPUT" });
+  const again = run();
+  expect(again.jobs.map(({ id, isNew }) => [id, isNew])).toEqual(first.jobs.map(({ id }) => [id, false]));
+  expect((await stage.client.jobs.list.query({ queue: "python", limit: 10 })).rows).toHaveLength(2);
+});
+
+test("a schedule submits its job at its time, also after the hub was killed, and none once it is removed", async () => {
+  const { token } = await stage.client.apiTokens.create.mutate({ name: "schedules", role: "operator" });
+  const env = { TIDEMARK_HUB: stage.hub.url, TIDEMARK_API_TOKEN: token };
+  const jobs = (...args: string[]) => runOnce(testedWorker(), ["jobs", "--json", ...args], { env });
+  const at = ["--cron", "* * * * *", "--time-zone", "Europe/Berlin"];
+  const made = await jobs("schedule", "minutely", ...at, "--queue", "scheduled", "--", "true");
+  expect(JSON.parse(made.stdout)).toMatchObject({ type: "schedule-set", name: "minutely", isNew: true });
+  await stage.killHub();
+  await stage.startHubAgain();
+  const list = async () => (await stage.client.jobs.list.query({ queue: "scheduled", limit: 10 })).rows;
+  const [first] = await waitUntil("its time has come", async () => ((await list()).length > 0 ? list() : null));
+  expect(first).toMatchObject({ labels: { schedule: "minutely" }, state: "waiting" });
+  const shown = JSON.parse((await jobs("schedules")).stdout) as Record<string, unknown>;
+  expect(shown).toMatchObject({ type: "schedule", timeZone: "Europe/Berlin", lastJob: { id: first?.id } });
+  await jobs("unschedule", "minutely");
+  expect(await stage.client.jobs.schedules.query()).toEqual([]);
 });

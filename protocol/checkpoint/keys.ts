@@ -10,6 +10,7 @@ import { attemptId, filePath, id, runName, type AttemptId, type FilePath, type R
  *   {prefix}epochs/{run}/e000003.json                                 claim of an epoch, written by the hub, if-none-match
  *   {prefix}keeping/{run}/{checkpointId}/{recordId}-{kind}.json       retention records, written by the hub, immutable
  *   {prefix}_tidemark/findings/{run}/{checkpointId}/{id}.json         results of verification, written by the hub, immutable
+ *   {prefix}_tidemark/job-logs/{run}/{jobId}/...                      output of the programs of jobs, see jobs/job-log.ts
  *   {prefix}_tidemark/probe/{nodeId}/{probeId}                        data of a link measurement, deleted afterwards
  *   {prefix}tidemark-check/{id}/...                                   data of a test of the bucket, deleted afterwards
  *   {prefix}_tidemark/bench/{benchId}/...                             data of an engine benchmark, deleted afterwards

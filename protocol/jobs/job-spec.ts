@@ -1,6 +1,7 @@
 import * as z from "zod";
 import { addressText, byteCount, MOST_LABELS, rate, recordOf } from "../base/bounded.ts";
 import { runName } from "../base/names.ts";
+import { draftPlaces, storedPlaces } from "./job-places.ts";
 
 /** Describes a job: a command that a node runs under the supervisor of `tidemark run`, and the policy for its ends. */
 
@@ -46,6 +47,10 @@ export const jobNeeds = z.object({
   labels: jobLabels.default({}),
 });
 
+/** Bytes of output that the bucket keeps of each attempt when the policy says nothing, and at most. */
+export const DEFAULT_LOG_BYTES = 8 * 1024 * 1024;
+const MOST_LOG_BYTES = 64 * 1024 * 1024;
+
 const exitCodes = z.array(z.number().int().min(1).max(255)).max(255).default([]);
 const LONGEST_SECONDS = 366 * 86_400;
 
@@ -66,10 +71,16 @@ export const jobPolicy = z.object({
   longestSeconds: z.number().int().min(1).max(LONGEST_SECONDS).optional(),
   /** Longest time of an attempt without a newer safe step. */
   noProgressSeconds: z.number().int().min(60).max(LONGEST_SECONDS).optional(),
+  /** Bytes of output that the bucket keeps of each attempt: the first half and the last half of them. 0: nothing. */
+  logBytes: z.number().int().min(0).max(MOST_LOG_BYTES).default(DEFAULT_LOG_BYTES),
 });
 export type JobPolicy = z.infer<typeof jobPolicy>;
 
-export const DEFAULT_POLICY: JobPolicy = { mostFailures: 3, exitCodes: { retry: [], fail: [], banMachine: [] } };
+export const DEFAULT_POLICY: JobPolicy = {
+  mostFailures: 3,
+  exitCodes: { retry: [], fail: [], banMachine: [] },
+  logBytes: DEFAULT_LOG_BYTES,
+};
 
 const jobFields = z.object({
   queue: queueName.default(DEFAULT_QUEUE),
@@ -101,10 +112,19 @@ const isShort = (spec: { command: string; arguments: string[]; environment: Reco
   charsOf(spec) <= MOST_SPEC_CHARS;
 const TOO_LONG = `command, arguments and environment have more than ${MOST_SPEC_CHARS} characters together`;
 
+/** The worker creates and reads nothing outside of the job's own folder. */
+const staysInside = (spec: { workingFolder?: string | undefined; inputs: unknown[]; outputs: unknown[] }): boolean => {
+  const at = spec.workingFolder ?? ".";
+  const isInside = !at.startsWith("/") && !at.split("/").includes("..");
+  return isInside || (spec.inputs.length === 0 && spec.outputs.length === 0);
+};
+const OUTSIDE = "inputs and outputs lie in the job's own folder: leave workingFolder out, or name a folder below it";
+
 /** A job as the hub stores it, and as nodes and people read it: of its secrets it has the names. */
 export const jobSpec = jobFields
-  .extend({ secrets: z.array(variableName).max(MOST_SECRETS).default([]) })
-  .refine(isShort, TOO_LONG);
+  .extend({ secrets: z.array(variableName).max(MOST_SECRETS).default([]), ...storedPlaces })
+  .refine(isShort, TOO_LONG)
+  .refine(staysInside, OUTSIDE);
 export type JobSpec = z.infer<typeof jobSpec>;
 
 /** Values of secrets by the names of their variables. They are sealed, and only the node that has the lease is given them. */
@@ -134,10 +154,12 @@ const parameter = z.union([
 export const jobSubmission = jobFields
   .extend({
     secrets: jobSecrets.default({}),
+    ...draftPlaces,
     /** Values by parameter. One job is made for each combination; `{{name}}` in its texts is replaced by the value. */
     matrix: recordOf(parameterName, parameter, MOST_PARAMETERS).optional(),
   })
   .refine(isShort, TOO_LONG)
+  .refine(staysInside, OUTSIDE)
   .refine(
     ({ environment, secrets }) => Object.keys(secrets).every((name) => !(name in environment)),
     "a name is in both environment and secrets",
@@ -146,11 +168,22 @@ export type JobSubmission = z.infer<typeof jobSubmission>;
 /** A job as people write it, without the defaults. */
 export type JobDraft = z.input<typeof jobSubmission>;
 
-/** Returns what the hub stores of a job in the clear. */
-export const specOf = ({ secrets, matrix: _matrix, ...job }: JobSubmission): JobSpec => ({
-  ...job,
-  secrets: Object.keys(secrets).toSorted(),
-});
+/** Returns what the hub stores of a job in the clear. `profileIds`: of the bucket profiles by their names. */
+export function specOf(
+  { secrets, matrix: _matrix, inputs, outputs, ...job }: JobSubmission,
+  profileIds: ReadonlyMap<string, string> = new Map(),
+): JobSpec {
+  const placed = <Place extends { profile?: string | undefined }>(place: Place) => ({
+    ...place,
+    profileId: place.profile === undefined ? null : (profileIds.get(place.profile) ?? null),
+  });
+  return {
+    ...job,
+    secrets: Object.keys(secrets).toSorted(),
+    inputs: inputs.map(placed),
+    outputs: outputs.map(placed),
+  };
+}
 
 function charsOf(spec: { command: string; arguments: string[]; environment: Record<string, string> }): number {
   const variables = Object.entries(spec.environment).flat();

@@ -59,6 +59,14 @@ export interface ChangedJobs {
 
 export const byQueue = z.object({ queue: queueName });
 
+/** Most running jobs of a queue; null: any number. */
+const cap = z.number().int().min(1).max(1_000_000).nullable();
+export const setQueueCapsInput = byQueue.extend({
+  mostRunning: cap,
+  /** Counts those of one person in the queue. */
+  mostPerOwner: cap,
+});
+
 export interface JobKelpie {
   /** The id that the worker of the last attempt gave for its machine; null before the first. */
   machine: string | null;
@@ -147,4 +155,7 @@ export interface JobQueueRow {
   counts: Record<JobState, number>;
   pausedAt: number | null;
   pausedBy: string | null;
+  /** Most running jobs, and of one person; null: any number. */
+  mostRunning: number | null;
+  mostPerOwner: number | null;
 }

@@ -65,6 +65,8 @@ function reasonOf(end: AttemptEnd): string {
     }
     case "refused":
       return `the node could not start it: ${end.why}`;
+    case "unsaved":
+      return `its outputs could not be saved: ${end.why}`;
     case "interrupted":
       return end.why;
     case "failed":

@@ -37,6 +37,8 @@ export const takeJobInput = z.object({
   waitSeconds: z.number().int().min(0).max(LONGEST_TAKE_SECONDS).default(0),
   /** Memory of the GPU that the job would get; absent: none, or unknown. */
   gpuMemoryBytes: byteCount.optional(),
+  /** The worker fetches inputs and saves outputs; absent: an older one, which is given no job with any. */
+  movesBytes: z.literal(true).optional(),
   /** Free bytes where the job would write; absent: those of the node's last report. */
   diskBytes: byteCount.optional(),
 });
@@ -72,6 +74,8 @@ export const attemptExit = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("killed"), signal: z.string().regex(/^SIG[A-Z0-9]{1,16}$/, "not the name of a signal") }),
   /** The node could not start the program. Counted as a failure; this node is not given the job again for an hour. */
   z.object({ kind: z.literal("refused"), why: z.string().max(1024) }),
+  /** The program ended with code 0, and its outputs cannot be saved as the job says. Counted as a failure. */
+  z.object({ kind: z.literal("unsaved"), why: z.string().max(1024) }),
   /** The worker itself was told to stop, or the machine is taken away. Never counted as a failure. */
   z.object({ kind: z.literal("interrupted"), why: z.string().max(1024) }),
 ]);

@@ -105,8 +105,9 @@ export type NodeSettings = z.infer<typeof nodeSettings>;
  * Features that a hub may lack. `final-model`: announcements and manifests with a role. `no-checkpoint`, `link-refused`:
  * refusals with the code NO_CHECKPOINT or LINK_REFUSED. `place`: manifests with a place, and files beside a checkpoint.
  * `line`: a claim with `isLine`. `kept`: `listKept`. `doubt`: manifests that say why a checkpoint may be incomplete.
- * `pieces`: claims of several nodes, and pieces of one checkpoint. `branch`: claims that say where a line branches off, also of
- * several nodes, and events of programs that did not continue from what they were given.
+ * `pieces`: claims of several nodes, and pieces of one checkpoint. `job-bytes`: requests for a job beside its checkpoints.
+ * `branch`: claims that say where a line branches off, also of several nodes, and events of programs that did not continue from what
+ * they were given.
  */
 export const HUB_FEATURES = [
   "final-model",
@@ -120,6 +121,7 @@ export const HUB_FEATURES = [
   "late-doubt",
   "branch",
   "earlier-line",
+  "job-bytes",
 ] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 

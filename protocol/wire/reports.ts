@@ -4,6 +4,7 @@ import { checkpointRole } from "../checkpoint/checkpoint.ts";
 import { commandOutcome } from "./commands.ts";
 import { damageReport } from "../checkpoint/damage.ts";
 import { faultData } from "../faults/fault-data.ts";
+import type { NodeSettings } from "./hello.ts";
 import { homeAway, MOST_HOMES } from "./homes.ts";
 import type { StepSource } from "../checkpoint/place.ts";
 import { measured } from "./measured.ts";
@@ -95,6 +96,18 @@ const reportedWatch = z.object({ run: runName, folder: z.string().max(1_024), ma
 /** A watched folder of a node, whether a program trains there now, and the interval of its checkpoints (null: unknown). */
 export type WatchedFolder = z.infer<typeof reportedWatch> & { isTraining: boolean; intervalMs: number | null };
 
+/** Most bytes of new output of a job in one report. */
+export const MOST_LIVE_LOG_BYTES = 32 * 1024;
+/** New output of the program of a job, sent while a person watches. Untrusted text. */
+const liveLog = z.object({
+  jobId: id,
+  attempt: count.min(1),
+  /** Bytes of the output before this text. */
+  fromByte: byteCount,
+  text: z.string().max(MOST_LIVE_LOG_BYTES),
+});
+export type LiveLog = z.infer<typeof liveLog>;
+
 export const progressReport = z.object({
   bootId: id,
   /** Increases with each report of one boot, so that a delayed report never replaces a newer one. */
@@ -107,6 +120,8 @@ export const progressReport = z.object({
   cpuPercent: z.number().min(0).max(1_000_000).nullable(),
   /** Last output of the program beside the worker, sent while a person watches. Untrusted text. */
   logTail: z.string().max(8_192).nullable().default(null),
+  /** New output of the program of a job, sent while a person watches. Absent from older workers. */
+  jobLog: liveLog.exactOptional(),
   runs: z.array(runBacklog).max(64),
   transfers: z.array(transferProgress).max(64),
   /** Buckets that the node cannot reach, so that it saves to others. */
@@ -117,6 +132,12 @@ export const progressReport = z.object({
   watched: z.array(reportedWatch).max(64).exactOptional(),
 });
 export type ProgressReport = z.infer<typeof progressReport>;
+
+export interface ReportAnswer {
+  settings: NodeSettings;
+  /** Output of a job that a person reads: the next report carries what follows this byte. Absent from older hubs. */
+  jobLog?: Pick<LiveLog, "jobId" | "attempt" | "fromByte">;
+}
 
 export const captureAnnouncement = z
   .object({

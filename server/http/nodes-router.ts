@@ -15,6 +15,8 @@ import {
 import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/wire/homes.ts";
 import { id } from "#protocol/base/names.ts";
 import { endJobInput, jobStatesInput, takeJobInput } from "#protocol/jobs/node-jobs.ts";
+import { readJobPlaceInput, signForJobInput } from "#protocol/jobs/job-bytes.ts";
+import { keepLogPartInput } from "#protocol/jobs/job-log.ts";
 import { operation, SIGN_BATCH } from "#protocol/wire/operations.ts";
 import { probeReport, probeTargetInput, reallocateInput } from "#protocol/links/probe.ts";
 import { captureAnnouncement, progressReport, recordInput } from "#protocol/wire/reports.ts";
@@ -41,6 +43,9 @@ import { sign } from "../core/checkpoints/sign.ts";
 import { fallBack } from "../features/restores/fall-back.ts";
 import { recordFindings } from "../features/verification/record-findings.ts";
 import { endJob } from "../features/jobs/end-job.ts";
+import { keepLogPart } from "../features/jobs/logs/keep-log-part.ts";
+import { readJobPlace } from "../features/jobs/bytes/read-job-place.ts";
+import { signForJob } from "../features/jobs/bytes/sign-for-job.ts";
 import { takeJob } from "../features/jobs/take-job.ts";
 import { tellStates } from "../features/jobs/tell-states.ts";
 import { mayReallocate } from "../features/reallocation/may-reallocate.ts";
@@ -147,6 +152,9 @@ export const nodeRouter = router({
     .input(takeJobInput)
     .mutation(({ ctx, input, signal }) => takeJob({ ...ctx, signal: signal ?? ctx.hub.closing }, input)),
   jobStates: node.input(jobStatesInput).mutation(({ ctx, input }) => tellStates(ctx, input)),
+  signForJob: node.input(signForJobInput).mutation(({ ctx, input }) => signForJob(ctx, input)),
+  readJobPlace: node.input(readJobPlaceInput).mutation(({ ctx, input }) => readJobPlace(ctx, input)),
+  keepLogPart: node.input(keepLogPartInput).mutation(({ ctx, input }) => keepLogPart(ctx, input)),
   endJob: node.input(endJobInput).mutation(({ ctx, input }) => endJob(ctx, input)),
   goodbye: node.mutation(({ ctx }) => goodbye(ctx)),
 });

@@ -12,6 +12,7 @@ import { writeMinute } from "../core/history/write-minute.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { askForRotation, endOverlaps } from "../core/nodes/rotate.ts";
 import { HISTORY_POINTS, risksOf, stateOf, take, type LiveNode } from "../core/live/live-node.ts";
+import { keepSchedules } from "../features/jobs/schedules/keep-schedules.ts";
 import { forgetJobs } from "../features/jobs/forget-jobs.ts";
 import { keepJobs } from "../features/jobs/keep-jobs.ts";
 import { releaseRestores } from "../features/restores/release-restores.ts";
@@ -154,6 +155,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
     { everyMs: EXPIRE_EVERY_MS, run: () => expireCommands(hub) },
     { everyMs: TICK_MS, run: () => releaseRestores(hub) },
     { everyMs: TICK_MS, run: () => keepJobs(hub) },
+    { everyMs: TICK_MS, run: () => keepSchedules(hub) },
     { everyMs: TICK_MS, run: () => runBenchmarks(hub) },
     { everyMs: CLEAN_EVERY_MS, run: () => cleanTurns(hub) },
     { everyMs: DRILLS_EVERY_MS, run: () => runDrills(hub) },

@@ -1,5 +1,6 @@
 import { join, resolve } from "node:path";
 import type { NodeFacts } from "#protocol/wire/hello.ts";
+import type { LiveLog, ReportAnswer } from "#protocol/wire/reports.ts";
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import type { ConsoleReporter } from "./console-reporter.ts";
@@ -109,6 +110,8 @@ export interface Agent {
   preparesRuns: boolean;
   /** Returns the last output of the program beside this worker; null without one. */
   logTail: (() => string) | null;
+  /** The output of the job that this worker runs, for people who read it now; null without one. */
+  jobLog: { text: (fromByte: number) => LiveLog | null; wanted: ReportAnswer["jobLog"] } | null;
   /** Steps that the progress bars of the program show; null without a program. */
   bars: ProgressBars | null;
   stand: Stand;
@@ -259,6 +262,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     stepRecords,
     local: { listener: null },
     logTail: null,
+    jobLog: null,
     bars: null,
     stand,
     platform,

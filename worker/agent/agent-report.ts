@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { ProgressReport } from "#protocol/wire/reports.ts";
 import type { StoreSession, StoreSessions } from "./agent-store-sessions.ts";
+import type { Agent } from "./agent-assemble.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import type { Copier } from "../replicas/copier-parts.ts";
 import type { Homes } from "../upload/homes.ts";
@@ -27,6 +28,7 @@ export interface ReportParts extends BacklogParts {
   state: string;
   places: Places;
   logTail: (() => string) | null;
+  jobLog: Agent["jobLog"];
 }
 
 const MOST = 64;
@@ -56,6 +58,7 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
     disk,
     cpuPercent: readCpuPercent(),
     logTail: isWatched(parts) ? (parts.logTail?.() ?? null) : null,
+    ...jobLogOf(parts),
     runs: (await readBacklog(parts)).slice(0, MOST),
     transfers: [
       ...parts.restorer.progress(),
@@ -66,6 +69,14 @@ export async function composeReport(parts: ReportParts): Promise<ProgressReport>
     ...(away.length === 0 ? {} : { homesAway: away }),
     ...(await placesOf(parts)),
   };
+}
+
+/** Returns new output of the running job, when the hub has said that a person reads it. */
+function jobLogOf({ jobLog }: ReportParts): Pick<ProgressReport, "jobLog"> {
+  if (jobLog?.wanted === undefined) return {};
+  const said = jobLog.text(jobLog.wanted.fromByte);
+  const isMeant = said?.jobId === jobLog.wanted.jobId && said.attempt === jobLog.wanted.attempt;
+  return isMeant ? { jobLog: said } : {};
 }
 
 /** Returns where restores may go: a folder outside of the watched ones, and which watched folders accept restores. */

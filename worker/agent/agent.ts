@@ -208,8 +208,9 @@ async function live(
       ...link,
       everyMs: () => agent.session.settings.reportEveryMs,
       compose: () => composeReport(agent),
-      onSettings: (settings) => {
+      onAnswer: ({ settings, jobLog }) => {
         agent.session.settings = settings;
+        if (agent.jobLog !== null) agent.jobLog.wanted = jobLog;
       },
     }),
     ...captures,

@@ -31,7 +31,7 @@ export const COMMANDS = {
   },
   jobs: {
     usage:
-      "tidemark jobs submit FILE.yaml|-|[FLAGS] -- COMMAND [ARGUMENT ...]\ntidemark jobs list\ntidemark jobs show ID\ntidemark jobs cancel|retry ID...|FILTERS\ntidemark jobs queues\ntidemark jobs import FILE.json|-|--kelpie URL [--move]",
+      "tidemark jobs submit FILE.yaml|-|[FLAGS] -- COMMAND [ARGUMENT ...]\ntidemark jobs list\ntidemark jobs show ID\ntidemark jobs logs ID [-f]\ntidemark jobs cancel|retry ID...|FILTERS\ntidemark jobs queues\ntidemark jobs pause|resume|cap QUEUE\ntidemark jobs schedule NAME --cron '0 3 * * *' FILE.yaml|-- COMMAND\ntidemark jobs schedules\ntidemark jobs unschedule NAME\ntidemark jobs import FILE.json|-|--kelpie URL [--move]",
     operands: ["submit", "list", "show", "cancel", "retry", "queues"],
     says: "Submit, list, show, cancel and retry jobs of a hub, with an API token; import those of Salad's Kelpie.",
     more: "A file has one job, or a list of jobs, in YAML or JSON with the fields of docs/jobs.md; `-` is stdin. With --dry-run, submit checks the jobs and sends nothing, cancel and retry say how many jobs they would change. Filters are --queue, --run, --label and --state. Import reads the answer of `GET /jobs` of a Kelpie API from a file, or the pending and running jobs of a running one; docs/kelpie.md describes it.",

@@ -1,5 +1,4 @@
-import type { NodeSettings } from "#protocol/wire/hello.ts";
-import type { ProgressReport } from "#protocol/wire/reports.ts";
+import type { ProgressReport, ReportAnswer } from "#protocol/wire/reports.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Hub } from "./hub.ts";
@@ -13,7 +12,7 @@ export interface Reporting {
   signal: AbortSignal;
   everyMs(): number;
   compose(): Promise<ProgressReport>;
-  onSettings(settings: NodeSettings): void;
+  onAnswer(answer: ReportAnswer): void;
 }
 
 /** Sends reports until the signal fires. @throws Fault NODE_UNKNOWN, NODE_REVOKED */
@@ -23,10 +22,10 @@ export async function keepReporting(reporting: Reporting): Promise<void> {
   while (!signal.aborted) {
     try {
       const report = await reporting.compose();
-      const { settings } = await hub.ask("progress", (client, limit) =>
+      const answer = await hub.ask("progress", (client, limit) =>
         client.node.progress.mutate(report, { signal: limit }),
       );
-      reporting.onSettings(settings);
+      reporting.onAnswer(answer);
       missed = 0;
     } catch (error) {
       if (signal.aborted) return;

@@ -1,7 +1,7 @@
 import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { sentenceOf, type Fault } from "#protocol/faults/fault.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
-import { formatCount, formatDuration } from "#protocol/base/units.ts";
+import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import type { AttemptReport } from "./job-calls.ts";
 
@@ -10,6 +10,9 @@ export interface JobMessages {
   /** Says that no job came, with the hub's reason. Says each reason once until a job comes. */
   waiting(queue: string, why: string | null): void;
   taken(job: TakenJob, folder: string): void;
+  /** Says which inputs are fetched; the others are on this machine. */
+  fetching(about: { objects: number; bytes: number; of: number }): void;
+  saving(about: { files: number; bytes: number }): void;
   /** Says how the attempt ended, and whether the hub took the report. */
   ended(about: { jobId: string; attempt: number; exit: AttemptExit; accepted: boolean }): void;
   /** Says that the hub does not take the report of an end, which is put aside. */
@@ -44,6 +47,16 @@ export function createJobMessages(terminal: Terminal): JobMessages {
         epoch,
         folder,
       });
+    },
+    fetching: ({ objects, bytes, of }) => {
+      const here = of - objects;
+      const rest = here === 0 ? "" : `; ${formatCount(here)} are on this machine`;
+      const text = `Fetching ${formatCount(objects)} objects of its inputs, ${formatBytes(bytes)}${rest}.`;
+      terminal.say(text, { type: "job-inputs", objects, bytes, here });
+    },
+    saving: ({ files, bytes }) => {
+      const text = `Saving ${formatCount(files)} files of its outputs, ${formatBytes(bytes)}.`;
+      terminal.say(text, { type: "job-outputs", files, bytes });
     },
     ended: ({ jobId: job, attempt, exit, accepted }) => {
       const unknown = accepted ? "" : " The hub had ended this attempt before; nothing was changed.";
@@ -86,6 +99,8 @@ function exitWords(exit: AttemptExit): string {
       return `was ended by ${exit.signal}`;
     case "refused":
       return `could not be started: ${visibleText(exit.why)}`;
+    case "unsaved":
+      return `ended with code 0, and its outputs could not be saved: ${visibleText(exit.why)}`;
     case "interrupted":
       return `was interrupted: ${visibleText(exit.why)}`;
   }

@@ -14,6 +14,8 @@ export interface JobWorker {
   queue: string;
   /** Folder below which each job has its working folder; absolute. */
   folder: string;
+  /** Largest size of the objects of inputs that are kept for later jobs, bytes; null: as much as the disk has room for. */
+  inputCacheBytes: number | null;
   /** Environment of the worker. */
   env: Environment;
   out: Supervision["out"];

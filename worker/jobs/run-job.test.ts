@@ -5,7 +5,8 @@ import type { TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { createDoubtfulCaptures } from "../capture/doubtful-captures.ts";
 import type { SafetyParts } from "../supervise/judge-safety.ts";
 import type { Supervised } from "../supervise/supervise.ts";
-import { exitOf, exitOfFault } from "./run-job.ts";
+import { exitOfFault, exitOfInputs, exitOfOutputs } from "./exit-of-fault.ts";
+import { exitOf } from "./run-job.ts";
 
 const run = runName.parse("llama");
 const folder = "/nowhere/ckpt";
@@ -83,4 +84,19 @@ it.each<[FaultData["code"], string, number]>([
   const setbacks = { count: 1 };
   expect(exitOfFault(new Fault(code), { stopping: open, setbacks })).toMatchObject({ kind });
   expect(setbacks.count).toBe(count);
+});
+
+it.each<[FaultData["code"], string, string]>([
+  ["NO_SUCH_KEY", "refused", "unsaved"],
+  ["ACCESS_DENIED", "refused", "unsaved"],
+  ["LINK_REFUSED", "refused", "unsaved"],
+  ["HOSTILE_NAME", "refused", "unsaved"],
+  ["NO_SPACE", "interrupted", "interrupted"],
+  ["LINK_DOWN", "interrupted", "interrupted"],
+  ["EPOCH_OVER", "interrupted", "interrupted"],
+])("by %s inputs end an attempt as %s, and outputs as %s", (code, input, output) => {
+  const about = { stopping: open, setbacks: { count: 0 } };
+  expect(exitOfInputs(new Fault(code), about)).toMatchObject({ kind: input });
+  expect(exitOfOutputs(new Fault(code), about)).toMatchObject({ kind: output });
+  expect(exitOfOutputs(new Fault(code), { ...about, stopping: stopped })).toMatchObject({ kind: "interrupted" });
 });

@@ -1,5 +1,5 @@
 import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
-import { isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
+import { isFault, toFault } from "#protocol/faults/fault.ts";
 import { runAgent, type Life } from "../agent/agent.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { isFatal } from "../hub-link/stream.ts";
@@ -8,6 +8,12 @@ import { isNothingLeft, type SafetyParts } from "../supervise/judge-safety.ts";
 import { supervise, type Supervised, type Supervision } from "../supervise/supervise.ts";
 import { takePlaceAlone, type Orphan } from "../supervise/take-place.ts";
 import { isUnsafe } from "../upload/backlog.ts";
+import type { LogKeeper } from "./log/keep-log.ts";
+import { openLog } from "./log/open-log.ts";
+import { fetchInputs } from "./bytes/fetch-inputs.ts";
+import { openInputCache } from "./bytes/input-cache.ts";
+import { saveOutputs, type SavedFiles } from "./bytes/save-outputs.ts";
+import { exitOfFault, exitOfInputs, exitOfOutputs } from "./exit-of-fault.ts";
 import { makePlace, readPlace, type JobPlace } from "./job-place.ts";
 import type { JobWorker } from "./job-worker.ts";
 import { keepLease } from "./keep-lease.ts";
@@ -66,30 +72,10 @@ const reportOf = ({ id, attempt: number, epoch }: TakenJob, exit: AttemptExit) =
   exit,
 });
 
-/** Faults by which the hub says that another node has the run. */
-const LOST: ReadonlySet<string> = new Set(["EPOCH_OVER", "RUN_IN_USE", "CANCELLED"]);
-/** Faults of the job itself, which every machine like this one has. */
-const OF_THE_JOB: ReadonlySet<string> = new Set(["BAD_INPUT", "PROGRAM_NOT_FOUND", "PROGRAM_NOT_EXECUTABLE"]);
-const MOST_WHY = 1_024;
-
-/**
- * Returns how an attempt ended whose program could not be started. Trouble of the bucket, the hub or this machine is no
- * failure of the job; it counts as a setback, so that this machine does not take one job after the other in vain.
- */
-export function exitOfFault(
-  error: unknown,
-  { stopping, setbacks }: Pick<JobWorker, "setbacks"> & { stopping: AbortSignal },
-): AttemptExit {
-  const fault = toFault(error, { op: "work" });
-  const why = sentenceOf(fault.toData()).slice(0, MOST_WHY);
-  if (stopping.aborted || LOST.has(fault.code)) return { kind: "interrupted", why };
-  if (OF_THE_JOB.has(fault.code)) {
-    setbacks.count = 0;
-    return { kind: "refused", why };
-  }
-  setbacks.count++;
-  return { kind: "interrupted", why };
-}
+/** How an attempt ends by a fault, by what it was doing. */
+const EXITS = { inputs: exitOfInputs, program: exitOfFault, outputs: exitOfOutputs } as const;
+/** Longest wait until the last output of a program is in the bucket. */
+const LAST_OUTPUT_MS = { stopped: 3_000, ended: 20_000 } as const;
 
 interface Attempt {
   worker: JobWorker;
@@ -99,7 +85,18 @@ interface Attempt {
 }
 
 async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next" | "stop"> {
-  const { worker, job, place } = about;
+  const log = openLog(agent, about.job, { spec: about.place.spec, clock: about.worker.clock });
+  void log.keeper.run();
+  try {
+    return await attemptWith(log.keeper, agent, { ...about, life });
+  } finally {
+    await log.keeper.end(0);
+    await log.close();
+  }
+}
+
+async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life: Life }): Promise<"next" | "stop"> {
+  const { worker, job, place, life } = about;
   const { command, messages, unreported } = worker;
   const lease = { over: false };
   const ended = new AbortController();
@@ -113,26 +110,44 @@ async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next"
   });
   let supervised: Supervised = { end: null, endedBeforeStop: false, points: null, nothingTaken: [] };
   let exit: AttemptExit;
+  let saved: SavedFiles = new Map();
+  let doing: keyof typeof EXITS = "inputs";
+  const cache = openInputCache(worker.folder, worker.inputCacheBytes);
   try {
-    supervised = await supervise(agent, life, supervisionOf(about));
+    doing = "inputs";
+    await fetchInputs({
+      ...about,
+      agent,
+      user: worker.user,
+      cache,
+      signal: AbortSignal.any([life.stopping, agent.signal]),
+      onFetch: messages.fetching,
+    });
+    doing = "program";
+    supervised = await supervise(agent, life, supervisionOf(about, log.add));
     exit = await exitOf(agent, life, { job, supervised });
     if (supervised.end !== null) worker.setbacks.count = 0;
+    doing = "outputs";
+    if (exit.kind === "exited" && exit.code === 0)
+      saved = await saveOutputs({ ...about, agent, signal: agent.signal, onSave: messages.saving });
   } catch (error) {
     if (isFatal(error) || !isFault(error)) throw error;
-    exit = exitOfFault(error, { stopping: life.stopping, setbacks: worker.setbacks });
+    exit = EXITS[doing](error, { stopping: life.stopping, setbacks: worker.setbacks });
   } finally {
     worker.running.program = null;
   }
   // It is on disk before anything that can wait for the hub.
   if (!lease.over)
     await unreported.keep({ ...reportOf(job, exit), ...stepsOf(agent, job, supervised) }).catch(reporter.waitingFor);
+  await log.end(life.stopping.aborted ? LAST_OUTPUT_MS.stopped : LAST_OUTPUT_MS.ended);
   ended.abort();
   await held;
   if (lease.over) await unreported.forget().catch(reporter.waitingFor);
   else await tell();
+  await cache.leave(job.id);
   const isStopped = command.stopping.aborted || life.leaving.aborted;
   if (exit.kind !== "interrupted" || lease.over)
-    if (!(await settlePlace(agent, place))) messages.folderKept(job, place.cwd);
+    if (!(await settlePlace(agent, place, { cache, saved }))) messages.folderKept(job, place.cwd);
   return isStopped ? "stop" : "next";
 
   /** Sends the end. The next agent repeats what fails. */
@@ -145,7 +160,7 @@ async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next"
 }
 
 /** Returns how the program is supervised: as by `tidemark run`, but the hub decides about restarts. */
-function supervisionOf({ worker, job, place, orphan }: Attempt): Supervision {
+function supervisionOf({ worker, job, place, orphan }: Attempt, onSaid: (chunk: Buffer) => void): Supervision {
   const { env, out, err, user, wish, mayLower, running } = worker;
   const { spec, cwd } = place;
   return {
@@ -153,6 +168,7 @@ function supervisionOf({ worker, job, place, orphan }: Attempt): Supervision {
     env,
     variables: { ...spec.environment, ...job.secrets, TIDEMARK_JOB_ID: job.id },
     hidden: Object.values(job.secrets),
+    onSaid,
     cwd,
     out,
     err,

@@ -1,11 +1,25 @@
-import { readdir } from "node:fs/promises";
+import { lstat, readdir, readlink } from "node:fs/promises";
 import { join } from "node:path";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { lookAt } from "../capture/detection/look.ts";
 import { findCandidates } from "../capture/detection/walk-watched.ts";
 import { storedOf } from "../restore/confirm-stored.ts";
+import { identityOf } from "../base/file-identity.ts";
+import type { InputCache } from "./bytes/input-cache.ts";
+import type { SavedFiles } from "./bytes/save-outputs.ts";
 import type { JobPlace } from "./job-place.ts";
+
+/** Returns whether a file is a link to an input, or an output that is in its bucket as it is now. */
+async function isElsewhere(
+  path: string,
+  { cache, saved }: { cache: Pick<InputCache, "isInside">; saved: SavedFiles },
+): Promise<boolean> {
+  const stats = await lstat(path, { bigint: true });
+  if (stats.isSymbolicLink()) return cache.isInside(await readlink(path));
+  const identity = saved.get(path);
+  return identity !== undefined && JSON.stringify(identityOf(stats)) === JSON.stringify(identity);
+}
 
 /**
  * Removes the own folder of a job after an attempt, when every file in it belongs to a checkpoint that the bucket has byte for
@@ -15,6 +29,7 @@ import type { JobPlace } from "./job-place.ts";
 export async function settlePlace(
   agent: Pick<Agent, "ledger" | "hub">,
   { own, watches }: Pick<JobPlace, "own" | "watches">,
+  { cache, saved }: { cache: Pick<InputCache, "isInside">; saved: SavedFiles },
 ): Promise<boolean> {
   if (own === null) return true;
   try {
@@ -30,7 +45,8 @@ export async function settlePlace(
         for (const { path } of look.files) files.add(path);
       }
     for (const entry of await readdir(own, { recursive: true, withFileTypes: true }))
-      if (!entry.isDirectory() && !files.has(join(entry.parentPath, entry.name))) return false;
+      if (!entry.isDirectory() && !files.has(join(entry.parentPath, entry.name)))
+        if (!(await isElsewhere(join(entry.parentPath, entry.name), { cache, saved }))) return false;
     const complete = await stored.confirm([...checkpoints]);
     if ([...checkpoints].some((id) => !complete.has(id))) return false;
     await removeOwned("job-folder", own);

@@ -65,7 +65,7 @@ export async function askForJob(
       }
       if (!stand.isDrained) {
         const diskBytes = (await readRoom(folder)).freeBytes;
-        const waits = { holds: [], waitSeconds: LONGEST_TAKE_SECONDS };
+        const waits = { holds: [], waitSeconds: LONGEST_TAKE_SECONDS, movesBytes: true as const };
         const question = { bootId, queue, ...waits, diskBytes, ...(gpuMemoryBytes !== null && { gpuMemoryBytes }) };
         // When it is asked to stop, the goodbye gives back a job that is on its way.
         const answer = await Promise.race([takeJob(hub, question), stopped]);

@@ -65,6 +65,7 @@ async function readWorker(command: WorkCommand): Promise<JobWorker> {
     command: { ...command, state, bootId: randomUUID() },
     queue: queue.data,
     folder,
+    inputCacheBytes: config.size("input-cache"),
     env,
     out,
     err,

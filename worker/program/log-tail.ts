@@ -1,4 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
+import { withoutRedrawn } from "#protocol/base/terminal-output.ts";
 
 /** Last output of a program, stdout and stderr together, limited to what a report may hold. */
 export interface LogTail {
@@ -25,15 +26,3 @@ export function createLogTail(): LogTail {
     },
   };
 }
-
-/** Returns the text as a terminal shows it: without colors and cursor moves, and only the last state of a redrawn line. */
-const withoutRedrawn = (text: string): string =>
-  text
-    .replaceAll("\r\n", "\n")
-    // oxlint-disable-next-line no-control-regex -- these are what is looked for
-    .replace(/\u001b(\[[0-9;?]*[ -/]*[@-~]|\][^\u0007\u001b]*(\u0007|\u001b\\)|[@-_])/g, "")
-    .split("\n")
-    .map((line) => line.split("\r").findLast((part) => part !== "") ?? "")
-    .join("\n")
-    // oxlint-disable-next-line no-control-regex -- and nothing else that a page should not be shown
-    .replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, "");

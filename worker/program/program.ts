@@ -29,10 +29,12 @@ export const exitCodeOf = ({ code, signal }: ProgramEnd): number =>
 
 export interface ProgramOptions {
   env: Readonly<Record<string, string | undefined>>;
-  /** Streams for its output. A terminal is inherited unless something is hidden, and then `onSaid` gets no output. */
+  /** Streams for its output. A terminal is inherited unless something is hidden or kept, and then `onSaid` gets no output. */
   out: Writable & { isTTY?: boolean };
   err: Writable & { isTTY?: boolean };
   onSaid(chunk: Buffer): void;
+  /** Whether `onSaid` has to get the output, also where it goes to a terminal. */
+  isKept?: boolean;
   /** Values that are replaced in its output. */
   hidden?: readonly string[];
   /** Whether the program gets its own session; otherwise it shares the terminal. */
@@ -46,9 +48,10 @@ const LAST_WORDS_MS = 1_000;
 
 /** Starts a program. `ended` rejects with PROGRAM_NOT_FOUND or PROGRAM_NOT_EXECUTABLE when that fails. */
 export function startProgram(command: readonly string[], options: ProgramOptions): Program {
-  const { out, err, env, onSaid, hasOwnSession, cwd, hidden = [] } = options;
+  const { out, err, env, onSaid, hasOwnSession, cwd, isKept = false, hidden = [] } = options;
+  const isPiped = isKept || hidden.length > 0;
   const [file = "", ...args] = command;
-  const streams = [out, err].map((stream) => (stream.isTTY === true && hidden.length === 0 ? "inherit" : "pipe"));
+  const streams = [out, err].map((stream) => (stream.isTTY === true && !isPiped ? "inherit" : "pipe"));
   const child: ChildProcess = spawn(file, args, {
     stdio: ["inherit", streams[0] ?? "inherit", streams[1] ?? "inherit"],
     env: { ...env } as NodeJS.ProcessEnv,

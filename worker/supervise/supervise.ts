@@ -29,6 +29,8 @@ export interface Supervision {
   variables?: Environment;
   /** Values that are replaced by `***` where the program prints them. */
   hidden?: readonly string[];
+  /** Called with all output of the program, in which the hidden values are replaced. */
+  onSaid?(chunk: Buffer): void;
   /** Working folder of the program; the worker's own when left out. */
   cwd?: string;
   /** Stream for the program's stdout. */
@@ -119,11 +121,22 @@ async function startBeside(
   const onSaid = (chunk: Buffer) => {
     tail.add(chunk);
     bars.add(chunk);
+    about.onSaid?.(chunk);
   };
+  const isKept = about.onSaid !== undefined;
   const program = await startGuarded(agent, {
     command: started.command,
     name: words[0] ?? "",
-    options: { env, out, err, onSaid, hidden, hasOwnSession: !sharesTerminal, ...(cwd !== undefined && { cwd }) },
+    options: {
+      env,
+      out,
+      err,
+      onSaid,
+      hidden,
+      isKept,
+      hasOwnSession: !sharesTerminal,
+      ...(cwd !== undefined && { cwd }),
+    },
     ...orphan,
     onStart: () => mayLower && comeBack(),
   });

@@ -20,6 +20,7 @@ import { onDemand, onItsWay } from "../../_ui/loading/on-demand.tsx";
 import { SkeletonRows } from "../../_ui/loading/skeleton.tsx";
 
 const QueuesPanel = onItsWay(() => import("../../_jobs/queues-panel.tsx").then((part) => part.QueuesPanel));
+const SchedulesPanel = onItsWay(() => import("../../_jobs/schedules-panel.tsx").then((part) => part.SchedulesPanel));
 const JobTable = onItsWay(
   () => import("../../_jobs/job-table.tsx").then((part) => part.JobTable),
   ({ rows }) => <SkeletonRows rows={Math.min(8, rows.length)} label="Loading jobs" table />,
@@ -67,6 +68,7 @@ export function JobsView() {
         }
       />
       <QueuesPanel onChoose={setQueue} />
+      <SchedulesPanel />
       <Panel
         label="Jobs"
         title="Jobs"

@@ -1,3 +1,4 @@
+import type { JobLogs } from "./job-logs.ts";
 import { createSignal, type Signal } from "./signal.ts";
 
 /** State of jobs that is kept in memory: the nodes that wait for one, and when attempts were last asked about. */
@@ -10,7 +11,7 @@ export interface Nothing {
   kind: string;
   /** Null: for all nodes of the kind. Else jobs may fit the others, because this one is banned for some. */
   nodeId: string | null;
-  most: { gpuBytes: number; diskBytes: number; uplink: number };
+  most: { gpuBytes: number; diskBytes: number; uplink: number; movesBytes: boolean };
   why: string | null;
 }
 
@@ -32,6 +33,7 @@ export interface JobOffer {
   queue: string;
   gpuMemoryBytes?: number | undefined;
   diskBytes?: number | undefined;
+  movesBytes?: boolean | undefined;
 }
 
 export interface JobMemory {
@@ -40,6 +42,8 @@ export interface JobMemory {
   readonly offers: Map<string, JobOffer>;
   /** The waiting call of each node; a newer one ends it. */
   readonly waiting: Map<string, AbortController>;
+  /** Output of attempts that people read now. */
+  readonly logs: JobLogs;
   /** Epoch ms at which an attempt was last asked about, by job. */
   readonly heard: Map<string, number>;
   /** Attempts may be open. Their rows are read only while this is true. */
@@ -58,6 +62,7 @@ export const createJobMemory = (now: number): JobMemory => ({
   queues: new Map(),
   offers: new Map(),
   waiting: new Map(),
+  logs: new Map(),
   heard: new Map(),
   mayRun: true,
   mayCall: true,

@@ -173,8 +173,11 @@ export function createStores(
         }),
         counters,
       ),
-      signForNode: async (operations) => {
-        const input = { place, sealed: await sealed(), access: workerAccess, operations: [...operations] };
+      signForNode: async (operations, { ifThere } = {}) => {
+        const { traits } = workerAccess;
+        const conditionalWrites = traits.conditionalWrites && ifThere !== "replace";
+        const terms = { ...workerAccess, traits: { ...traits, conditionalWrites } };
+        const input = { place, sealed: await sealed(), access: terms, operations: [...operations] };
         return (await signer.sign({ ...input, lifetimeMs: DEFAULT_LIFETIME_MS })).requests;
       },
       signForBrowser: async (operations, { lifetimeMs, ifThere }) => {

@@ -1,9 +1,9 @@
-import type { NodeSettings } from "#protocol/wire/hello.ts";
-import type { ProgressReport, TransferProgress } from "#protocol/wire/reports.ts";
+import type { ProgressReport, ReportAnswer, TransferProgress } from "#protocol/wire/reports.ts";
 import { isEnded } from "#protocol/wire/transfer.ts";
 import type { TransferRow } from "#protocol/wire/views.ts";
 import { emit } from "../events/record-event.ts";
 import type { Hub } from "../api/hub.ts";
+import { hearLog, wantedLog } from "../live/job-logs.ts";
 import { addTo, type LiveNode } from "../live/live-node.ts";
 import type { LiveTransfer } from "../live/live.ts";
 import { writeMoves } from "../live/write-down.ts";
@@ -115,11 +115,12 @@ async function rowFor(hub: Hub, node: LiveNode, said: Said): Promise<TransferRow
 export async function acceptReport(
   context: Context & { caller: NodeCaller },
   report: ProgressReport,
-): Promise<{ settings: NodeSettings }> {
+): Promise<ReportAnswer> {
   const { hub } = context;
   const node = await hearCaller(context);
   if (node.report?.bootId === report.bootId && report.seq <= node.report.seq)
     return { settings: hub.live.settingsOf(node, hub.now()) };
+  if (report.jobLog !== undefined) hearLog(hub.jobs.logs, node.id, report.jobLog);
   const clock = { now: hub.now(), skewMs: hub.now() - report.at };
   const moved: TransferRow[] = [];
   for (const progress of report.transfers) {
@@ -140,5 +141,6 @@ export async function acceptReport(
   if (awayBefore.length + (report.homesAway?.length ?? 0) > 0) await noteAway(hub, node, awayBefore);
   await writeMoves(hub, moved);
   if (moved.length > 0) hub.live.markStale(["transfers"]);
-  return { settings: hub.live.settingsOf(node, hub.now()) };
+  const jobLog = wantedLog(hub.jobs.logs, node.id, hub.now());
+  return { settings: hub.live.settingsOf(node, hub.now()), ...(jobLog !== undefined && { jobLog }) };
 }

@@ -13,6 +13,8 @@ export interface Means {
   gpuBytes: number;
   diskBytes: number;
   uplink: number;
+  /** Its worker fetches inputs and saves outputs. */
+  movesBytes: boolean;
 }
 
 export interface Candidate {
@@ -42,11 +44,16 @@ function hasLabels(node: LiveNode, text: string): boolean {
 const fits = (node: LiveNode, row: Row): boolean =>
   (node.mayWrite === null || fitsPatterns(row.run, node.mayWrite)) && hasLabels(node, row.needLabels);
 
-export function meansOf(hub: Hub, node: LiveNode, { gpuMemoryBytes = 0, diskBytes }: JobOffer): Means {
+export function meansOf(
+  hub: Hub,
+  node: LiveNode,
+  { gpuMemoryBytes = 0, diskBytes, movesBytes = false }: JobOffer,
+): Means {
   const way = { nodeId: node.id, profileId: node.profileId, direction: "upload" as const };
   return {
     gpuBytes: gpuMemoryBytes,
     diskBytes: diskBytes ?? node.report?.disk?.freeBytes ?? MOST_BYTES,
+    movesBytes,
     uplink: expectedRate(hub, way)?.bytesPerSecond ?? Number.MAX_SAFE_INTEGER,
   };
 }
@@ -59,16 +66,16 @@ interface From {
 
 /**
  * Returns the first job of a queue that a node can take now; null when there is none. Skips jobs whose needs it does not meet,
- * that it is banned for, whose run another job is writing, or whose run lives in another bucket. Skips jobs of Kelpie workers.
+ * that it is banned for, whose run another job is writing, of whose owner as many run as may, or whose run lives in another bucket. Skips jobs of Kelpie workers.
  */
 export async function chooseJob(
   hub: Hub,
   node: LiveNode,
-  { queue, means }: { queue: string; means: Means },
+  { queue, means, fullOwners }: { queue: string; means: Means; fullOwners: readonly string[] },
 ): Promise<Candidate | null> {
   const now = new Date(hub.now());
   const words = wordsOf(hub.db);
-  const { gpuBytes, diskBytes, uplink } = means;
+  const { gpuBytes, diskBytes, uplink, movesBytes } = means;
   let from: From = { rank: LEAST_RANK, seq: null };
   for (let page = FIRST_PAGE; ; page = NEXT_PAGE) {
     const { rank, seq } = from;
@@ -78,7 +85,9 @@ export async function chooseJob(
       WHERE j."queue" = ${queue} AND j."state" = 'waiting' AND ${range}
         AND ${words.unindexed('j."dueAt"')} <= ${now} AND j."needGpuBytes" <= ${gpuBytes} AND j."needDiskBytes" <= ${diskBytes}
         AND j."needUplink" <= ${uplink}
+        AND (${movesBytes} OR NOT EXISTS (SELECT 1 FROM "JobBytes" m WHERE m."jobId" = j."id"))
         AND NOT EXISTS (SELECT 1 FROM "KelpieJob" k WHERE k."jobId" = j."id")
+        AND (${fullOwners.length === 0} OR j."ownerId" NOT IN ${words.texts(fullOwners)})
         AND NOT EXISTS (SELECT 1 FROM "JobBan" b WHERE b."jobId" = j."id" AND b."nodeId" = ${node.id} AND b."until" > ${now})
         AND NOT EXISTS (SELECT 1 FROM "Job" o WHERE o."run" = j."run" AND o."state" = 'running')
         AND NOT EXISTS (SELECT 1 FROM "Run" r WHERE r."name" = j."run" AND r."profileId" <> ${node.profileId}

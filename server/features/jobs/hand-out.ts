@@ -6,6 +6,7 @@ import { jobSpec } from "#protocol/jobs/job-spec.ts";
 import { jobStatesBefore } from "#protocol/jobs/job-states.ts";
 import type { TakenJob } from "#protocol/jobs/node-jobs.ts";
 import type { Job } from "#prisma/client/client.ts";
+import type { Transaction } from "#prisma/open.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { claimForJob } from "#server/core/claims/claim-epoch.ts";
@@ -16,6 +17,7 @@ import { readStored } from "#server/platform/stored-json.ts";
 import { chooseJob, meansOf } from "./choose-job.ts";
 import { endByHub } from "./end-by-hub.ts";
 import { openSecrets } from "./job-secrets.ts";
+import { readCaps } from "./queues/caps.ts";
 import { findNothing, noteNothing } from "./nothing-fits.ts";
 import { banNode, UNREADABLE } from "./settle-end.ts";
 
@@ -50,10 +52,23 @@ async function whyNone(hub: Hub, { queue, isPaused }: { queue: string; isPaused:
   return `${jobs} in the queue ${queue}, and this node can take none now: needs, bans, or runs that others write`;
 }
 
-/** Sets a job running and opens its next attempt; null when it is not waiting any more. */
-const reserve = (hub: Hub, id: string, { node, bootId }: HandOut): Promise<{ job: Job; attempt: number } | null> =>
+/** Returns whether the caps of its queue hold a job back. */
+async function isHeldBack(tx: Transaction, id: string, queue: string): Promise<boolean> {
+  const { whyFull, fullOwners } = await readCaps(tx, queue);
+  const job = await tx.job.findUnique({ where: { id }, select: { ownerId: true } });
+  return job === null || whyFull !== null || fullOwners.includes(job.ownerId);
+}
+
+/** Sets a job running and opens its next attempt; null when it is not waiting any more, or a cap was reached. */
+const reserve = (
+  hub: Hub,
+  { id, isCapped }: { id: string; isCapped: boolean },
+  { node, bootId, offer }: HandOut,
+): Promise<{ job: Job; attempt: number } | null> =>
   hub.db.$transaction(async (tx) => {
     const startedAt = new Date(hub.now());
+    // A Kelpie worker may have been given one meanwhile.
+    if (isCapped && (await isHeldBack(tx, id, offer.queue))) return null;
     const { count } = await tx.job.updateMany({
       where: { id, state: { in: jobStatesBefore("running", "hub") } },
       data: { state: "running", attempts: { increment: 1 }, nodeId: node.id, startedAt, reason: null },
@@ -83,14 +98,17 @@ const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
     if (row !== null && row.pausedAt !== null)
       return nothing(await whyNone(hub, { queue: offer.queue, isPaused: true }));
     for (;;) {
-      const chosen = await chooseJob(hub, node, { queue: offer.queue, means });
+      const { isCapped, whyFull, fullOwners } = await readCaps(hub.db, offer.queue);
+      // The end of a job rings the queue.
+      if (whyFull !== null) return nothing(whyFull);
+      const chosen = await chooseJob(hub, node, { queue: offer.queue, means, fullOwners });
       if (chosen === null) {
         const why = await whyNone(hub, { queue: offer.queue, isPaused: false });
         if (why === null) queue.emptyAt = version;
         else await noteNothing(hub, queue, { node, means, version, why });
         return nothing(why);
       }
-      const reserved = await reserve(hub, chosen.id, wanted);
+      const reserved = await reserve(hub, { id: chosen.id, isCapped }, wanted);
       if (reserved !== null) return { reserved };
     }
   });

@@ -29,7 +29,8 @@ export function findNothing(
     (nodeId === null || nodeId === node.id) &&
     most.gpuBytes >= means.gpuBytes &&
     most.diskBytes >= means.diskBytes &&
-    most.uplink >= means.uplink;
+    most.uplink >= means.uplink &&
+    (most.movesBytes || !means.movesBytes);
   return queue.nothing.find(covers) ?? null;
 }
 

@@ -16,6 +16,7 @@ import { ringQueues } from "#server/core/live/job-memory.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { readStored } from "#server/platform/stored-json.ts";
+import { checkPlaces } from "./bytes/check-places.ts";
 import { holdNew } from "./order/follow-jobs.ts";
 import { inPieces, rowOf, type Planned } from "./job-columns.ts";
 import { hasSecrets, sealSecrets, type SealedSecrets } from "./job-secrets.ts";
@@ -54,13 +55,14 @@ interface Wanted {
   sealed: SealedSecrets | null;
 }
 
-/** Prepares what takes time and must not happen while the database waits. */
+/** Prepares what takes time and must not happen while the database waits. @throws Fault BAD_INPUT */
 async function prepare(hub: Hub, jobs: readonly ExpandedJob[]): Promise<Wanted[]> {
   const wanted: Wanted[] = [];
+  const profileIds = await checkPlaces(hub, jobs);
   for (const some of inPieces(jobs)) {
     const sealed = some.map(async ({ job, written }) => {
       const id = newId();
-      return { id, job, written, spec: specOf(job), sealed: await sealSecrets(hub, id, job.secrets) };
+      return { id, job, written, spec: specOf(job, profileIds), sealed: await sealSecrets(hub, id, job.secrets) };
     });
     wanted.push(...(await Promise.all(sealed)));
   }
@@ -149,6 +151,10 @@ async function store(tx: Transaction, wanted: readonly Wanted[], about: Storing)
     return { id: places[index]?.id ?? id, isNew: places[index]?.isNew === true, names, after };
   });
   await holdNew(tx, about.hub, await planOrder(tx, ordered));
+  const moving = planned.flatMap(({ id, spec }) =>
+    spec.inputs.length + spec.outputs.length === 0 ? [] : { jobId: id },
+  );
+  for (const some of inPieces(moving)) await tx.jobBytes.createMany({ data: some });
   const isNew = new Set(planned.map(({ id }) => id));
   const secrets = wanted.flatMap(({ id, sealed }) =>
     sealed === null || !isNew.has(id) ? [] : { jobId: id, ...sealed },
@@ -167,7 +173,7 @@ async function store(tx: Transaction, wanted: readonly Wanted[], about: Storing)
  * Fault BAD_INPUT for a matrix, CONFLICT when the earlier one had another spec or other secrets
  */
 export async function submitJobs(
-  context: Context & { caller: PersonCaller },
+  context: Pick<Context, "hub"> & { caller: PersonCaller },
   { jobs }: z.infer<typeof submitJobsInput>,
 ): Promise<{ jobs: SubmittedJob[] }> {
   const { hub, caller } = context;

@@ -54,8 +54,8 @@ export async function takeJob(
   const mine = new AbortController();
   hub.jobs.waiting.get(node.id)?.abort();
   hub.jobs.waiting.set(node.id, mine);
-  const { queue: name, gpuMemoryBytes, diskBytes } = input;
-  hub.jobs.offers.set(node.id, { queue: name, gpuMemoryBytes, diskBytes });
+  const { queue: name, gpuMemoryBytes, diskBytes, movesBytes } = input;
+  hub.jobs.offers.set(node.id, { queue: name, gpuMemoryBytes, diskBytes, movesBytes });
   const abort = AbortSignal.any([signal, hub.closing, mine.signal]);
   const wanted = { node, bootId: input.bootId, offer: input, abort };
   const until = hub.now() + input.waitSeconds * 1_000;

@@ -8,6 +8,7 @@ import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { homesOf } from "#server/core/profiles/homes-of.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { meansOf, type Means } from "./choose-job.ts";
+import { readCaps, whyOwnerFull } from "./queues/caps.ts";
 import { isHeld } from "./order/follow-jobs.ts";
 
 /** Says in one sentence why a waiting job is not handed out: the order of the checks is that of the hand-out. */
@@ -28,7 +29,7 @@ const GB = 1_000_000_000;
 const sizeWords = (bytes: number): string => (bytes % GB === 0 ? `${formatCount(bytes / GB)} GB` : formatBytes(bytes));
 
 /** Returns the needs of a job, in the order in which people can do something about them. */
-function needsOf({ needs }: JobSpec, run: string): Need[] {
+function needsOf({ needs, inputs, outputs }: JobSpec, run: string): Need[] {
   const { gpuMemoryBytes, diskBytes, uplinkBytesPerSecond, labels } = needs;
   return [
     ...(gpuMemoryBytes === undefined
@@ -57,6 +58,14 @@ function needsOf({ needs }: JobSpec, run: string): Need[] {
           {
             words: `${sizeWords(uplinkBytesPerSecond)}/s of uplink`,
             isMet: ({ means }: Taker) => means.uplink >= uplinkBytesPerSecond,
+          },
+        ]),
+    ...(inputs.length + outputs.length === 0
+      ? []
+      : [
+          {
+            words: "a worker that fetches inputs and saves outputs",
+            isMet: ({ means }: Taker) => means.movesBytes,
           },
         ]),
     {
@@ -131,6 +140,12 @@ export async function whyWaits(hub: Hub, job: Job & { kelpie: object | null }): 
   if (other !== null) return `the job ${other.name} writes its run ${job.run} now`;
   const spec = readStored(job.spec, jobSpec);
   if (spec === null) return null;
+  const { whyFull, fullOwners } = await readCaps(hub.db, job.queue);
+  if (whyFull !== null) return whyFull;
+  if (fullOwners.includes(job.ownerId)) {
+    const row = await hub.db.jobQueue.findUnique({ where: { name: job.queue } });
+    return whyOwnerFull(job.owner, { queue: job.queue, most: row?.mostPerOwner ?? 0 });
+  }
   const takers = takersOf(hub, job.queue);
   if (takers.length === 0) return `no node asks for jobs of the queue ${job.queue} now`;
   const told: string[] = [];

@@ -90,8 +90,19 @@ export const OWNED_PATHS = {
   },
   "job-folder": {
     paths: "`<id of the job>` in the folder of `tidemark work --work-folder`",
-    why: "The worker made it for the job, an attempt of the job has ended here, and each file in it belongs to a checkpoint of which the ledger says that exactly this content was stored, and the hub that it is complete in the bucket now. Otherwise it stays.",
+    why: "The worker made it for the job, an attempt of the job has ended here, and each file in it is a link to an input, an output that is in its bucket as it is now, or belongs to a checkpoint of which the ledger says that exactly this content was stored, and the hub that it is complete in the bucket now. Otherwise it stays.",
     fits: matches(new RegExp(`(^|/)${UUID}$`)),
+  },
+  "input-cache": {
+    paths:
+      "`objects/<two digits>/<digest>` and `uses/<id of the job>.json` in `.inputs` in the folder of `tidemark work --work-folder`",
+    why: "An object of an input that no job here uses makes way for one that is needed, or what it says is over. It is fetched again when a job needs it.",
+    fits: matches(new RegExp(`(^|/)\\.inputs/(objects/[0-9a-f]{2}/[0-9a-f]{64}|uses/${UUID}\\.json(\\.new)?)$`)),
+  },
+  "input-link": {
+    paths: "links to `.inputs` in `<id of the job>` in the folder of `tidemark work --work-folder`",
+    why: "An earlier attempt of the job was given this object of an input, which may be another one now.",
+    fits: matches(new RegExp(`(^|/)${UUID}/.`)),
   },
   asked: {
     paths: "files of the destination of `sync --delete`, and folders that this leaves empty",

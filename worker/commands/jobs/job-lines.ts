@@ -73,11 +73,20 @@ export function jobLines(job: JobDetail, now: number): string[] {
 const linkText = ({ id, name, state }: JobLink): string => `${shownName(name)} (${id}): ${state}`;
 
 /** Returns what a job runs. Kelpie's worker decides itself what it watches. */
-function specLines({ command, arguments: given, watch, secrets }: JobSpec, isOfKelpie: boolean): string[] {
+function specLines({ command, arguments: given, watch, secrets, ...places }: JobSpec, isOfKelpie: boolean): string[] {
   const words = [command, ...given].map((word) => (/^[\w./:=@%+-]+$/.test(word) ? word : JSON.stringify(word)));
   const watches = watch.length === 0 ? "It watches no folder." : `Watches ${shownName(watch.join(", "))}`;
   const sealed = secrets.length === 0 ? [] : [`Secrets, sealed: ${secrets.join(", ")}`];
-  return [`Command: ${shownName(words.join(" "))}`, ...(isOfKelpie ? [] : [watches]), ...sealed];
+  return [`Command: ${shownName(words.join(" "))}`, ...(isOfKelpie ? [] : [watches]), ...placeLines(places), ...sealed];
+}
+
+function placeLines({ inputs, outputs }: Pick<JobSpec, "inputs" | "outputs">): string[] {
+  const whereOf = ({ profile, prefix }: { profile?: string | undefined; prefix: string }) =>
+    shownName(`${profile ?? "the bucket of its node"}: ${prefix}`);
+  return [
+    ...inputs.map((one) => `Input ${whereOf(one)}, to ${shownName(one.folder)}`),
+    ...outputs.map((one) => `Output ${shownName(one.folder ?? (one.files ?? []).join(", "))}, to ${whereOf(one)}`),
+  ];
 }
 
 function attemptLine(one: JobAttemptRow, now: number): string {
@@ -90,8 +99,11 @@ function attemptLine(one: JobAttemptRow, now: number): string {
   return `Attempt ${one.attempt} on ${shownName(one.node.name)}, ${took}, from ${stepOf(one.fromStep)}${reached}${safe}; ${end}`;
 }
 
-export function queueLine({ queue, counts, pausedAt, pausedBy }: JobQueueRow, now: number): string {
+export function queueLine({ queue, counts, pausedAt, pausedBy, ...caps }: JobQueueRow, now: number): string {
   const all = JOB_STATES.map((state) => `${formatCount(counts[state])} ${state}`).join(", ");
   const by = pausedBy === null ? "" : ` by ${shownName(pausedBy)}`;
-  return `${queue}: ${all}${pausedAt === null ? "" : `; paused ${agoOf(pausedAt, now)}${by}`}`;
+  const { mostRunning, mostPerOwner } = caps;
+  const most = mostRunning === null ? "" : `; ${formatCount(mostRunning)} run at most`;
+  const each = mostPerOwner === null ? "" : `; ${formatCount(mostPerOwner)} of one person run at most`;
+  return `${queue}: ${all}${most}${each}${pausedAt === null ? "" : `; paused ${agoOf(pausedAt, now)}${by}`}`;
 }

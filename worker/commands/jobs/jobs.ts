@@ -7,8 +7,11 @@ import type { Environment } from "../../command-line/config.ts";
 import { closest } from "../../command-line/suggest.ts";
 import { usage, type Verb } from "../../command-line/verb.ts";
 import { personOf } from "./ask-as-person.ts";
+import { changeQueue } from "./change-queue.ts";
 import { importJobs } from "./import-jobs.ts";
 import { factsOfDetail, factsOfRow, jobLine, jobLines, queueLine } from "./job-lines.ts";
+import { showLogs } from "./job-logs.ts";
+import { listSchedules, removeSchedule, scheduleJob } from "./schedule-jobs.ts";
 import { flagged, pairsOf, readJobs } from "./read-jobs.ts";
 
 /**
@@ -34,9 +37,16 @@ const ACTIONS: readonly Action[] = [
   { word: "submit", perform: submit },
   { word: "list", perform: list },
   { word: "show", perform: show },
+  { word: "logs", perform: showLogs },
   { word: "cancel", perform: (verb, ids) => change(verb, "cancel", ids) },
   { word: "retry", perform: (verb, ids) => change(verb, "retry", ids) },
   { word: "queues", perform: queues },
+  { word: "pause", perform: (verb, operands) => changeQueue(verb, "pause", operands) },
+  { word: "resume", perform: (verb, operands) => changeQueue(verb, "resume", operands) },
+  { word: "cap", perform: (verb, operands) => changeQueue(verb, "cap", operands) },
+  { word: "schedule", perform: scheduleJob },
+  { word: "schedules", perform: listSchedules },
+  { word: "unschedule", perform: removeSchedule },
   { word: "import", perform: importJobs },
 ];
 

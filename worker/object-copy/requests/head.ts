@@ -56,11 +56,13 @@ async function askHead(storeSession: StoreSession, at: { key: string; signal: Ab
     const head = await askStore(
       storeSession,
       { op: OP, method: "HEAD", at: { key }, headers: SUM_WANTED, signal },
-      (answer) => (probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readHead(answer, key)),
+      (answer) => (probeChecksum && NOT_FOR_ALL.has(answer.status) ? null : readObjectHead(answer, key)),
     );
     if (head !== null) return head;
   }
-  return askStore(storeSession, { op: OP, method: "HEAD", at: { key }, signal }, (answer) => readHead(answer, key));
+  return askStore(storeSession, { op: OP, method: "HEAD", at: { key }, signal }, (answer) =>
+    readObjectHead(answer, key),
+  );
 }
 
 /** Returns the object's metadata, or null when it does not exist. @throws Faults of `headObject` except NO_SUCH_KEY */
@@ -95,7 +97,8 @@ export async function partBytesOf(
   }
 }
 
-function readHead(answer: HttpAnswer, key: string): ObjectHead {
+/** Reads an answer to a HEAD. @throws Fault NO_SUCH_KEY and others of the store */
+export function readObjectHead(answer: HttpAnswer, key: string): ObjectHead {
   const { status, headers } = answer;
   // A web page instead of an answer is an interception, unless the object itself is HTML.
   if (status !== 200 || (looksLikeHtml(headers["content-type"], answer.body) && !isFromStore(headers))) {

@@ -10,7 +10,8 @@ import { lendMemory } from "../memory/buffer-pool.ts";
 import type { Input } from "#worker/command-line/read-input.ts";
 import { createPatience, type Patience } from "../store-session/retry.ts";
 import { sendEmpty } from "./send-empty.ts";
-import type { LostCreate, SendMemory, SendRequests, SentPart } from "./send-job.ts";
+import type { LostCreate, SendRequests } from "./send-job.ts";
+import { rememberHere } from "./send-memory.ts";
 import { sendPart } from "./send-part.ts";
 import { beginUpload, completeUpload, NOTHING_AHEAD, sendWhole, sweepLost } from "./send.ts";
 
@@ -140,26 +141,6 @@ function jobOf(
     watch: { signal, patience, onMoved, onPart: () => undefined, onRetry: () => undefined },
     sweep,
   };
-}
-
-/** Creates a memory that lasts as long as the process. */
-function rememberHere(): SendMemory {
-  const parts = new Map<number, SentPart>();
-  const memory: SendMemory = {
-    uploadId: null,
-    checksum: null,
-    lostWithinMs: null,
-    isFresh: true,
-    parts,
-    sentEtag: null,
-    begin: async ({ uploadId, checksum, firstTryMs }) => {
-      const lostWithinMs = firstTryMs === undefined ? null : Math.max(0, Date.now() - firstTryMs);
-      Object.assign(memory, { uploadId, checksum, lostWithinMs });
-    },
-    acknowledge: async (partNumber, part) => void parts.set(partNumber, part),
-    finish: async (sentEtag) => void Object.assign(memory, { sentEtag }),
-  };
-  return memory;
 }
 
 async function* watched(stream: StreamToSend, patience: Patience): AsyncGenerator<Buffer, void, void> {

@@ -13,6 +13,7 @@ import { AttemptsPanel } from "../../../_jobs/attempts-panel.tsx";
 import type { JobChange } from "../../../_jobs/change-jobs-dialog.tsx";
 import { writeCommand } from "../../../_jobs/command-text.ts";
 import { jobQuery } from "../../../_hub/queries/queries.ts";
+import { inputLine, outputLine } from "../../../_jobs/place-lines.ts";
 import { JOB_LOOKS, whyWords } from "../../../_jobs/job-words.ts";
 import { PageHead } from "../../../_shell/page-head.tsx";
 import { Button, ButtonLink } from "../../../_ui/controls/button.tsx";
@@ -20,7 +21,7 @@ import { Banner } from "../../../_ui/feedback/banner.tsx";
 import { Tag } from "../../../_ui/indicators/tag.tsx";
 import { CodeBlock } from "../../../_ui/layout/code-block.tsx";
 import { Panel } from "../../../_ui/layout/panel.tsx";
-import { onDemand } from "../../../_ui/loading/on-demand.tsx";
+import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
 import { Skeleton, SkeletonRows } from "../../../_ui/loading/skeleton.tsx";
 import { Link } from "../../../_ui/navigation/link.tsx";
 import { formatBytes } from "../../../_ui/text/sizes.ts";
@@ -29,6 +30,8 @@ import { visibleText } from "../../../_ui/text/visible-text.ts";
 const ChangeJobsDialog = onDemand(() =>
   import("../../../_jobs/change-jobs-dialog.tsx").then((part) => part.ChangeJobsDialog),
 );
+
+const LogPanel = onItsWay(() => import("../../../_jobs/log-panel.tsx").then((part) => part.LogPanel));
 
 /** Shows one job: its state and why, its attempts, what it runs and what it needs. */
 export function JobView({ id }: { id: string }) {
@@ -80,6 +83,9 @@ function JobBody({ job }: { job: JobDetail }) {
       {why !== null && <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={why} />}
       {job.waits !== null && <Banner tone="quiet" title={`Waits: ${visibleText(job.waits)}`} />}
       <AttemptsPanel attempts={job.attemptRows} />
+      {job.attemptRows.length > 0 && job.kelpie === null && (
+        <LogPanel jobId={job.id} attempts={job.attemptRows.map(({ attempt }) => attempt)} />
+      )}
       {(job.after.length > 0 || job.followers.length > 0) && <OrderPanel job={job} />}
       {job.bans.length > 0 && <BansPanel bans={job.bans} />}
       {job.spec === null ? (
@@ -230,6 +236,8 @@ function SpecPanel({ spec, job: { run, kelpie } }: { spec: JobSpec; job: JobDeta
               </Fact>
             </>
           )}
+          {spec.inputs.length > 0 && <PlacesFact name="Inputs" lines={spec.inputs.map(inputLine)} />}
+          {spec.outputs.length > 0 && <PlacesFact name="Outputs" lines={spec.outputs.map(outputLine)} />}
           {spec.workingFolder !== undefined && <Fact name="Working folder">{visibleText(spec.workingFolder)}</Fact>}
           <Fact name="Policy">{limits.join(", ")}</Fact>
           <Fact name="Needs">
@@ -253,6 +261,18 @@ function SpecPanel({ spec, job: { run, kelpie } }: { spec: JobSpec; job: JobDeta
         </dl>
       </div>
     </Panel>
+  );
+}
+
+function PlacesFact({ name, lines }: { name: string; lines: readonly string[] }) {
+  return (
+    <Fact name={name}>
+      {lines.map((line) => (
+        <div key={line} className="font-mono text-12">
+          {visibleText(line)}
+        </div>
+      ))}
+    </Fact>
   );
 }
 

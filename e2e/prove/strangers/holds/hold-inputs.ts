@@ -119,6 +119,8 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
       limit: 200,
     },
     "jobs.get": { id: "no-such-job-0001" },
+    "jobs.log": { id: "no-such-job-0001" },
+    "jobs.findInLog": { id: "no-such-job-0001", words: "error" },
     "jobs.submit": { jobs: Array.from({ length: 1_000 }, (_, index) => ({ command: "true", name: `job-${index}` })) },
     "jobs.importKelpie": {
       jobs: Array.from({ length: 1_000 }, (_, index) => ({
@@ -129,6 +131,10 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     },
     "jobs.cancel": { which: { filter: {} }, dryRun: true },
     "jobs.retry": { which: { filter: {} }, dryRun: true },
+    "jobs.setSchedule": { name: "nightly", cron: "0 3 * * *", job: { command: "true", queue: "paused" } },
+    "jobs.pauseSchedule": { name: "no-such-schedule", isPaused: true },
+    "jobs.removeSchedule": { name: "no-such-schedule" },
+    "jobs.setQueueCaps": { queue: "paused", mostRunning: 1_000, mostPerOwner: null },
     "jobs.pauseQueue": { queue: "paused" },
     "jobs.resumeQueue": { queue: "paused" },
     "groups.list": { accountId: "no-such-account-1" },
@@ -160,6 +166,23 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
     },
     "node.takeJob": { bootId: "boot-0000-0001", queue: "default", holds: [], waitSeconds: 0 },
     "node.jobStates": { bootId: "boot-0000-0001", jobs: [] },
+    "node.signForJob": {
+      jobId: "no-such-job-0001",
+      attempt: 1,
+      epoch: 1,
+      part: { kind: "log" },
+      operations: [{ op: "head", key: "a" }],
+    },
+    "node.readJobPlace": { jobId: "no-such-job-0001", attempt: 1, epoch: 1, part: { kind: "input", index: 0 } },
+    "node.keepLogPart": {
+      jobId: "no-such-job-0001",
+      attempt: 1,
+      epoch: 1,
+      totalBytes: 1,
+      fromByte: 0,
+      bytes: 1,
+      packedBytes: 1,
+    },
     "node.endJob": {
       jobId: "no-such-job-0001",
       attempt: 1,

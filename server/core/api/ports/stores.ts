@@ -12,8 +12,8 @@ export interface OpenStore {
   readonly prefix: string;
   readonly access: StoreAccess;
   readonly client: S3Client;
-  /** Signs operations for a node, at the endpoint of nodes. */
-  signForNode(operations: readonly Operation[]): Promise<SignedRequest[]>;
+  /** Signs operations for a node, at the endpoint of nodes. Writes are conditional as for a page. */
+  signForNode(operations: readonly Operation[], terms?: { ifThere?: "keep" | "replace" }): Promise<SignedRequest[]>;
   /**
    * Signs for a page, at the endpoint of browsers. Writes are conditional where the store honors that, except with `replace`.
    */

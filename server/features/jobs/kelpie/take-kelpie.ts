@@ -6,6 +6,7 @@ import type { Transaction } from "#prisma/open.ts";
 import { wordsOf, type SqlWords } from "#prisma/sql-words.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
+import { readCaps } from "../queues/caps.ts";
 import { endByHub } from "../end-by-hub.ts";
 import { machineWords, UNREADABLE } from "../settle-end.ts";
 import { noteWebhook } from "./call-webhooks.ts";
@@ -15,13 +16,24 @@ import { viewOf } from "./show-kelpie.ts";
 
 const WAITING = jobStatesBefore("running", "hub");
 
+interface Now {
+  now: Date;
+  /** People of whom as many jobs run as may. */
+  fullOwners: readonly string[];
+}
+
 /** Returns the query for the next job of a queue that a machine may have now. */
-function nextOf(words: SqlWords, worker: KelpieWorker, now: Date): Prisma.Sql {
-  const { container_group_id: queue, machine_id: machine } = worker;
+function nextOf(
+  words: SqlWords,
+  { container_group_id: queue, machine_id: machine }: KelpieWorker,
+  about: Now,
+): Prisma.Sql {
+  const { now, fullOwners } = about;
   return Prisma.sql`
     SELECT j."seq" FROM "Job" j
     WHERE j."queue" = ${queue} AND j."state" IN (${Prisma.join(WAITING)}) AND ${words.unindexed('j."dueAt"')} <= ${now}
       AND EXISTS (SELECT 1 FROM "KelpieJob" k WHERE k."jobId" = j."id")
+      AND (${fullOwners.length === 0} OR j."ownerId" NOT IN ${words.texts(fullOwners)})
       AND NOT EXISTS (SELECT 1 FROM "JobMachineBan" b
         WHERE b."jobId" = j."id" AND b."machine" = ${machine} AND b."until" > ${now})
       AND NOT EXISTS (SELECT 1 FROM "JobQueue" q WHERE q."name" = j."queue" AND q."pausedAt" IS NOT NULL)
@@ -30,9 +42,11 @@ function nextOf(words: SqlWords, worker: KelpieWorker, now: Date): Prisma.Sql {
 
 /** Sets the next job running in one statement and returns its id; null when there is none. */
 async function claim(tx: Transaction, worker: KelpieWorker, now: Date): Promise<string | null> {
+  const { whyFull, fullOwners } = await readCaps(tx, worker.container_group_id);
+  if (whyFull !== null) return null;
   const rows = await tx.$queryRaw<{ id: string }[]>`
     UPDATE "Job" SET "state" = 'running', "attempts" = "attempts" + 1, "nodeId" = NULL, "reason" = NULL, "startedAt" = ${now}
-    WHERE "seq" = (${nextOf(wordsOf(tx), worker, now)}) RETURNING "id"`;
+    WHERE "seq" = (${nextOf(wordsOf(tx), worker, { now, fullOwners })}) RETURNING "id"`;
   return rows[0]?.id ?? null;
 }
 
@@ -41,7 +55,9 @@ export async function takeKelpieJob(hub: Hub, worker: KelpieWorker): Promise<Kel
   const now = hub.now();
   const at = new Date(now);
   // Idle workers ask every ten seconds: without a job they do not wait for the one writer of the database.
-  const waiting = await hub.db.$queryRaw<{ seq: bigint }[]>(nextOf(wordsOf(hub.db), worker, at));
+  const { whyFull, fullOwners } = await readCaps(hub.db, worker.container_group_id);
+  if (whyFull !== null) return null;
+  const waiting = await hub.db.$queryRaw<{ seq: bigint }[]>(nextOf(wordsOf(hub.db), worker, { now: at, fullOwners }));
   if (waiting.length === 0) return null;
   const taken = await hub.db.$transaction(async (tx) => {
     const id = await claim(tx, worker, at);
