@@ -97,7 +97,7 @@ function WholeLog({ log, onEarlier }: { log: ShownLog; onEarlier: (log: ShownLog
           </Button>
         </div>
       )}
-      <LastLines label="Output of the program" text={text} />
+      <LastLines label="Program output" text={text} />
       <footer className="flex flex-wrap items-center gap-3 border-t border-line px-4 py-2 text-12 text-soft">
         <span className="min-w-0 flex-1">
           {log.whyNotKept !== null

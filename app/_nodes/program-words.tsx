@@ -43,7 +43,7 @@ export function ProgramWords({ nodeId }: { nodeId: string }) {
       ) : text === null ? (
         <p className="px-4 py-6 text-soft">{whyNothing(data)}</p>
       ) : (
-        <LastLines label="What the program says" text={text} />
+        <LastLines label="Program output" text={text} />
       )}
     </Panel>
   );

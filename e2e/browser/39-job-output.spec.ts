@@ -21,7 +21,7 @@ echo "CUDA error: out of memory" >&2; until test -e '${go}'; do sleep 0.2; done;
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/jobs/${jobs[0]?.id ?? ""}`);
   const output = page.getByRole("region", { name: "Output", exact: true });
-  const lines = output.getByRole("region", { name: "Output of the program" });
+  const lines = output.getByRole("region", { name: "Program output" });
   await expect(lines).toContainText("CUDA error: out of memory");
   await expect(lines).toContainText("100%");
   await expect(lines).not.toContainText("10%1");

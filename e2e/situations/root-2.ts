@@ -8,7 +8,7 @@ export const root = {
       situation:
         "`tidemark run` without `--watch` in a working folder with a base model, data sets and an old `ckpt.pt`",
       outcome:
-        "The working folder is watched. What the program writes is kept, also below other folders; what was there before and says no step is neither captured nor gone on from.",
+        "The working folder is watched. What the program writes is kept, also below other folders; what was there before is neither captured, nor gone on from, nor moved.",
       test: "e2e/process/working-folder.test.ts > what the program writes is kept, what a person brought is not, and the next node goes on",
     },
     {

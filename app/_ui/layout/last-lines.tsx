@@ -28,7 +28,7 @@ export function LastLines({ label, text }: { label: string; text: string }) {
       className="dim-when-stale h-64 overflow-y-auto bg-sunk px-4 py-2"
     >
       {text === "" ? (
-        <p className="text-soft">It has said nothing yet.</p>
+        <p className="text-soft">No output yet.</p>
       ) : (
         <pre className="font-mono text-12 [overflow-wrap:anywhere] whitespace-pre-wrap">{shownLines(text)}</pre>
       )}
