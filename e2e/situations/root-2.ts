@@ -12,6 +12,12 @@ export const root = {
       test: "e2e/process/working-folder.test.ts > what the program writes is kept, what a person brought is not, and the next node goes on",
     },
     {
+      situation: "A model without a step (`base.pt`) that the program fetches before it writes its first checkpoint",
+      outcome:
+        "It is kept by its time of writing. The first counted step begins a new line, so the run continues from that and not from the model, whose time is higher than any step.",
+      test: "worker/agent/begin-line.test.ts > a step after %s alone, which says none, begins a line where no program continues from that: %s",
+    },
+    {
       situation:
         "The same on a disk that outlives the state of the worker, with a newer `ckpt.pt` that is not in the bucket",
       outcome:

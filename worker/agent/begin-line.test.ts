@@ -20,6 +20,7 @@ interface Reached {
   epoch: number;
   sizeBytes: number;
   source?: StepSource;
+  place?: { path: string; kind: "file" };
 }
 
 interface About {
@@ -129,6 +130,19 @@ test("a step after nothing but times of writing begins a line, when they lay the
   await beginLine(both.parts, { run }, written(30, NOON + 1_000));
   expect(both.begin).not.toHaveBeenCalled();
 });
+
+test.each([
+  ["base.pt", true],
+  ["last.pt", false],
+  ["ckpt.pt", false],
+])(
+  "a step after %s alone, which says none, begins a line where no program continues from that: %s",
+  async (path, begins) => {
+    const { parts, begin } = partsOf({ reached: { ...BY_TIME, place: { path, kind: "file" } } });
+    await beginLine(parts, { run }, written(30, NOON + 1_000));
+    expect(begin).toHaveBeenCalledTimes(begins ? 1 : 0);
+  },
+);
 
 test.each<[string, About, ReturnType<typeof written>]>([
   ["a higher step goes on", {}, written(210, 6_000)],

@@ -1,7 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { basename } from "node:path";
 import { isFatal } from "../hub-link/stream.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import type { UnopenedLine } from "#protocol/checkpoint/line-branch.ts";
+import { readFileName } from "#protocol/recognition/checkpoint-file-names.ts";
 import { isTimeStep, stepSourceOf } from "#protocol/checkpoint/step-words.ts";
 import type { RunName } from "#protocol/base/names.ts";
 import { systemClock } from "../base/clock.ts";
@@ -149,17 +151,28 @@ const byTime = (point: Point): { isByTime?: true } => (isTimeStep(point) ? { isB
 function reachedBefore(parts: Pick<Parts, "runs" | "ledger">, about: Wanted & { step: number }): Point | null {
   const { step, beginning } = about;
   const points = pointsOf(parts, about);
-  const highest = (all: readonly Point[]) =>
-    all.reduce<Point | null>((best, one) => (best === null || one.step > best.step ? one : best), null);
+  const highest = (all: readonly PlacedPoint[]) =>
+    all.reduce<PlacedPoint | null>((best, one) => (best === null || one.step > best.step ? one : best), null);
   const counted = highest(points.filter((one) => !isTimeStep(one)));
   if (counted !== null) return step < counted.step ? counted : null;
   const time = highest(points);
-  // A program that writes both keeps one line: only what lay there before it started is an earlier line.
-  return beginning !== undefined && time !== null && time.at < beginning.startedAt ? time : null;
+  if (time === null) return null;
+  // A program that writes both keeps one line: what lay there before it started is an earlier line, and so is a model that has no
+  // name of savers (`base.pt`), because no program continues from it.
+  const isBefore = beginning !== undefined && time.at < beginning.startedAt;
+  return isBefore || isModelAlone(time.place) ? time : null;
 }
 
+interface PlacedPoint extends Point {
+  place?: { path: string; kind: string } | undefined;
+}
+
+/** Returns whether a place is a file whose name is no label of savers. */
+const isModelAlone = (place: PlacedPoint["place"]): boolean =>
+  place?.kind === "file" && readFileName(basename(place.path))?.isSaverName === false;
+
 /** Returns the checkpoints of the present line that this node knows, and the one that its program was given. */
-function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wanted): Point[] {
+function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wanted): PlacedPoint[] {
   const { run, epoch, unopened, inRoot, beginning } = about;
   const isIn = (place: { root?: WatchedRoot | undefined } | undefined) => isInRoot(place, inRoot);
   const captured = ledger
@@ -167,7 +180,7 @@ function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wante
     .filter((one) => one.run === run && one.role === undefined && isIn(one.place))
     .filter((one) => isOfOneUnopened(one.newLine, unopened))
     .filter((one) => one.epoch === null || one.epoch === epoch)
-    .map(({ step, capturedAt, place }) => ({ step, at: capturedAt, source: stepSourceOf(place) }));
+    .map(({ step, capturedAt, place }) => ({ step, at: capturedAt, source: stepSourceOf(place), place }));
   if (unopened !== null) return captured;
   const safe = ledger.safe(run);
   const piece = ledger.piece(run);
@@ -179,7 +192,7 @@ function pointsOf({ runs, ledger }: Pick<Parts, "runs" | "ledger">, about: Wante
     ...(piece !== null && isIn(piece.place) ? [piece] : []),
     // The piece of one node becomes no safe point before the hub has joined it with those of the others.
     ...(newest?.writerEpoch === epoch && isIn(newest.place)
-      ? [{ step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place) }]
+      ? [{ step: newest.step, at: newest.capturedAt, source: stepSourceOf(newest.place), place: newest.place }]
       : []),
     ...(epoch === null ? [] : ledger.reached({ run, root: inRoot, epoch })),
     ...(given === undefined ? [] : [given]),
