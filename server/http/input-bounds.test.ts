@@ -11,9 +11,9 @@ import { BARE_MANIFEST } from "../testing/bare-manifest.ts";
  */
 
 const LONGEST_TEXT = 16_384;
-/** What may be longer: an encrypted list of 50,000 sums and names, a pasted configuration. */
+/** What may be longer: an encrypted list of 50,000 sums and names, a pasted configuration, output of a job while somebody looks. */
 const LONG_TEXTS =
-  /^(node\.(commit|commitCopy)\.manifest\.transform\|2\.inside|profiles\.readImport\.text|profiles\.\w+\.profile\.trustCa)$/;
+  /^(node\.(commit|commitCopy)\.manifest\.transform\|2\.inside|node\.progress\.jobLog\.text|profiles\.readImport\.text|profiles\.\w+\.profile\.trustCa)$/;
 const MOST_ELEMENTS = 50_000;
 const MOST_ENTRIES = 256;
 

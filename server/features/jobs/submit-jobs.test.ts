@@ -160,12 +160,16 @@ describe("a change of many jobs", () => {
         counts: { waiting: 1, running: 0, done: 0, failed: 0, canceled: 0 },
         pausedAt: null,
         pausedBy: null,
+        mostRunning: null,
+        mostPerOwner: null,
       },
       {
         queue: "sweep",
         counts: { waiting: 0, running: 0, done: 0, failed: 0, canceled: 600 },
         pausedAt: null,
         pausedBy: null,
+        mostRunning: null,
+        mostPerOwner: null,
       },
     ]);
     const audited = await test.hub.db.audit.findMany({ where: { action: "cancel jobs" } });

@@ -43,6 +43,13 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
         kept: "secret",
         mayBeFile: true,
       },
+      {
+        name: "TIDEMARK_MOVE_TO",
+        about: "the database to which `hub move` takes the data; the hub itself does not use it",
+        usual: "none",
+        kept: "secret",
+        mayBeFile: true,
+      },
       { name: "TIDEMARK_DATABASE_CONNECTIONS", about: "most connections to PostgreSQL", usual: "10" },
       {
         name: "TIDEMARK_SECRET",

@@ -55,7 +55,7 @@ describe("hub move", () => {
     const { result, text } = await move(`file:${join(target, "hub.db")}`);
     expect(result).toMatchObject({ to: join(target, "hub.db"), keptAt: null });
     expect(saidLines(text)).toContain("count and hash of each are the same");
-    expect(text).toContain("without TIDEMARK_DATABASE_URL");
+    expect(saidLines(text)).toContain("without TIDEMARK_DATABASE_URL");
     expect(told).toContain("User: 1 rows");
     await expect(test.start()).rejects.toMatchObject({
       code: "DATABASE_MOVED",
