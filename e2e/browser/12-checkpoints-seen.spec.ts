@@ -61,7 +61,7 @@ test("a checkpoint is looked into and compared with the one before", async ({ pa
   await expect(files.getByRole("row")).toHaveCount(2);
   await files.getByRole("link", { name: "optimizer.pt" }).click();
   await expect(page).toHaveURL(/file=optimizer\.pt/);
-  await expect(page.getByText("never unpickled")).toBeVisible();
+  await expect(page.getByText("Its pickle is never loaded")).toBeVisible();
   await looksRight(page, "pickle");
   await page.getByRole("link", { name: "All files" }).click();
   await page.getByRole("searchbox", { name: "Filter files" }).fill("");
