@@ -69,11 +69,11 @@ describe.each(KEY_KINDS)("a key of the kind %s", (kind) => {
 });
 
 const SENTENCES: Readonly<Record<KeyKind, RegExp>> = {
-  role: /the role of the profile default: .*refused.*AccessDenied.*not authorized.*Mend that/,
-  sso: /the SSO session of the profile default: .*refused.*Mend that/,
-  process: /the credential_process of the profile default: .*refused.*exit code 7.*Mend that/,
-  "web identity": /AWS_WEB_IDENTITY_TOKEN_FILE: .*refused.*AccessDenied.*Mend that/,
-  container: /the role of this container: .*refused.*Mend that/,
+  role: /the role of the profile default: .*refused.*AccessDenied.*not authorized.*Fix that/,
+  sso: /the SSO session of the profile default: .*refused.*Fix that/,
+  process: /the credential_process of the profile default: .*refused.*exit code 7.*Fix that/,
+  "web identity": /AWS_WEB_IDENTITY_TOKEN_FILE: .*refused.*AccessDenied.*Fix that/,
+  container: /the role of this container: .*refused.*Fix that/,
   instance: /keys: .*AWS_ACCESS_KEY_ID.*--profile/,
 };
 

@@ -37,7 +37,14 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const content = "random";
     const path = writeManyFiles({ folder, step: 100, files: SMALL_FILES, bytesOf, content, modelBytes: 24 * MIB });
     const original = hashFolder(path);
-    await waitUntil("some packs are stored", async () => (await putsOf(run)).some((one) => one.succeeded > 0));
+    const putsOfSecond = async () =>
+      (await readLog(staged.store)).filter(
+        ({ key, operation }) => operation === "PutObject" && key.endsWith("00002.pack"),
+      );
+    await waitUntil(
+      "some packs are stored, and the answer of one is lost",
+      async () => (await putsOf(run)).some((one) => one.succeeded > 0) && (await putsOfSecond()).length > 0,
+    );
     await worker.stop("SIGKILL");
     expect(await staged.completeOf(run)).toEqual([]);
     const stored = (await putsOf(run)).filter((one) => one.succeeded > 0);
@@ -52,8 +59,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     for (const before of stored) {
       expect(packs.find((one) => one.key === before.key)?.succeeded).toBe(1);
     }
-    const log = await readLog(staged.store);
-    const sent = log.filter(({ key, operation }) => operation === "PutObject" && key.endsWith("00002.pack"));
+    const sent = await putsOfSecond();
     // Tried again, it is found and not overwritten.
     expect(sent.length).toBeGreaterThan(0);
     expect(sent.filter(({ status }) => status === 200)).toEqual([]);
