@@ -13,7 +13,7 @@ describe.each(IMPLEMENTATIONS)("with %s", (implementation) => {
   afterAll(() => staged.close());
 
   const BASE = "b".repeat(20_000);
-  /** What a person brings: a model to begin with, in several places, and data. */
+  /** Writes the files that a person brings: a model to begin with, in several places, and data. */
   function bring(folder: string): void {
     for (const [name, text] of Object.entries({
       "base/model.pt": BASE,

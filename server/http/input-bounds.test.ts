@@ -11,7 +11,7 @@ import { BARE_MANIFEST } from "../testing/bare-manifest.ts";
  */
 
 const LONGEST_TEXT = 16_384;
-/** What may be longer: an encrypted list of 50,000 sums and names, a pasted configuration, output of a job while somebody looks. */
+/** Texts that may be longer: an encrypted list of 50,000 sums and names, a pasted configuration, output of a job while somebody looks. */
 const LONG_TEXTS =
   /^(node\.(commit|commitCopy)\.manifest\.transform\|2\.inside|node\.progress\.jobLog\.text|profiles\.readImport\.text|profiles\.\w+\.profile\.trustCa)$/;
 const MOST_ELEMENTS = 50_000;

@@ -82,11 +82,18 @@ export async function beginLine(
     beginnings.delete(run);
     return null;
   } catch (error) {
-    // The capture is kept for when the hub answers, or a person has repaired what it refuses.
-    if (!isFault(error) || error.code === "EPOCH_OVER" || isFatal(error)) throw error;
-    reporter.waitingFor(error);
+    tellWaiting(reporter, error);
     return line;
   }
+}
+
+/**
+ * Reports why a line is not opened yet: its captures are kept for when the hub answers, or a person has repaired what it refuses.
+ * @throws EPOCH_OVER, faults that end this node, and whatever is no Fault
+ */
+function tellWaiting(reporter: Parts["reporter"], error: unknown): void {
+  if (!isFault(error) || error.code === "EPOCH_OVER" || isFatal(error)) throw error;
+  reporter.waitingFor(error);
 }
 
 /** Returns how many lines of a run began in this process, with those that are not opened yet. */
@@ -121,10 +128,7 @@ export async function unopenedOf(
     ledger.all().findLast((one) => one.run === run && one.role === undefined && isInRoot(one.place, inRoot))?.newLine ??
     null;
   if (lineOfLast() === null) return null;
-  await inTime(hub, () => openLines(run)).catch((error: unknown) => {
-    if (!isFault(error) || error.code === "EPOCH_OVER" || isFatal(error)) throw error;
-    reporter.waitingFor(error);
-  });
+  await inTime(hub, () => openLines(run)).catch((error: unknown) => tellWaiting(reporter, error));
   return lineOfLast();
 }
 

@@ -4,7 +4,7 @@ import { isOfOneUnopened, type Ledger } from "../capture/ledger.ts";
 import type { Runs } from "../capture/runs.ts";
 import type { ConsoleReporter } from "./console-reporter.ts";
 
-/** Opens new lines of training as epochs, also those that began while the hub was away. */
+/** Parts that open new lines of training as epochs, also those that began while the hub was away. */
 interface LineParts {
   runs: Pick<Runs, "epochOf" | "beginLine">;
   ledger: Pick<Ledger, "all" | "update">;
@@ -49,18 +49,15 @@ export function createLineOpener(parts: LineParts): (run: RunName) => Promise<vo
       const waiting = ledger.all().filter((item) => item.run === run && item.newLine != null);
       const line = waiting.toSorted((a, b) => a.capturedAt - b.capturedAt)[0]?.newLine;
       if (line == null) return;
-      const epoch = await openLine(parts, run, line);
+      // As captures of the epoch before the line, the hub refuses them like any other of an epoch that is over.
+      const epoch = (await openLine(parts, run, line)) ?? line.after.epoch;
       for (const item of waiting) {
         const own = item.newLine;
         if (own == null) continue;
-        if (isOfOneUnopened(own, line))
-          // As captures of the epoch before the line, the hub refuses them like any other of an epoch that is over.
-          await ledger.update(item.id, { epoch: epoch ?? line.after.epoch, newLine: null });
+        if (isOfOneUnopened(own, line)) await ledger.update(item.id, { epoch, newLine: null });
         // The next line follows this one.
-        else if (epoch !== null && own.after.epoch === 0)
+        else if (own.after.epoch === 0)
           await ledger.update(item.id, { newLine: { ...own, after: { ...own.after, epoch } } });
-        else if (epoch === null && own.after.epoch === 0)
-          await ledger.update(item.id, { newLine: { ...own, after: { ...own.after, epoch: line.after.epoch } } });
       }
     }
   };

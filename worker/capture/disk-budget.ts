@@ -108,7 +108,7 @@ function overtaken(captures: readonly Capture[], wanted: Wanted): Capture[] {
     wanted.newLine == null
       ? item.epoch !== null && wanted.epoch !== null && item.epoch < wanted.epoch
       : !isOfOneUnopened(item.newLine, wanted.newLine);
-  const isEarlier = (item: Capture) => item.run === wanted.run && item.role === undefined && isBefore(item);
+  const isEarlier = (item: Capture) => item.run === wanted.run && isBefore(item);
   return [
     ...[...failed, ...waiting].filter((item) => isOwn(item) || isDoubtful(item)),
     ...failed.filter(isOvertakenBy(captures)),
