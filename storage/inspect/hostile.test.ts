@@ -212,6 +212,14 @@ describe("a header", () => {
       detail: expect.stringContaining("cut short: 1 bytes"),
     });
   });
+
+  it("of a quantised file of version 1, whose header is shorter, is named by its version", async () => {
+    const file = Buffer.from("GGUF\x01\0\0\0\0\0\0\0\0\0\0\0", "latin1");
+    expect((await inspect("a.gguf", file)).fault).toMatchObject({ detail: expect.stringContaining("GGUF version 1;") });
+    expect((await inspect("a.gguf", file.subarray(0, 6))).fault).toMatchObject({
+      detail: expect.stringContaining("shorter than the header"),
+    });
+  });
 });
 
 it("names and texts are shown with what cannot be seen made visible", async () => {

@@ -7,6 +7,11 @@ import { type BoundedSource, createCursor, type Cursor, malformed, tooMuch, whol
  * Source: the format's description in ggml. Arrays are counted; most elements of a fixed size are skipped.
  */
 export const GGUF_MAGIC = "GGUF";
+/** Bytes of magic and version, in every version. */
+const VERSION_END = 8;
+/** Bytes up to the first pair, in versions 2 and 3. The header of version 1 is shorter. */
+const HEADER_BYTES = 24;
+const SHORT = "it is shorter than the header of a GGUF file";
 
 const ARRAY = 9;
 const STRING = 8;
@@ -39,7 +44,7 @@ interface Reading {
 
 /** Reads the header. Rejects with Fault MALFORMED or TOO_MUCH_INSIDE, or Faults of the source. */
 export async function readGguf(source: BoundedSource, found: Found): Promise<void> {
-  if (source.sizeBytes < 24) throw malformed("it is shorter than the header of a GGUF file");
+  if (source.sizeBytes < VERSION_END) throw malformed(SHORT);
   const cursor = createCursor(source, 0);
   if (Buffer.from(await cursor.take(GGUF_MAGIC.length)).toString("latin1") !== GGUF_MAGIC) {
     throw malformed("it does not begin as a GGUF file does");
@@ -48,6 +53,7 @@ export async function readGguf(source: BoundedSource, found: Found): Promise<voi
   const isLittle = raw.getUint32(0, true) <= 0xffff;
   const version = raw.getUint32(0, isLittle);
   if (version !== 2 && version !== 3) throw malformed(`it is of GGUF version ${version}; 2 and 3 are read`);
+  if (source.sizeBytes < HEADER_BYTES) throw malformed(SHORT);
   const reading: Reading = { cursor, isLittle, found };
   const tensorCount = await readCount(reading);
   const pairCount = await readCount(reading);
