@@ -40,6 +40,8 @@ test("a story that fails is named, with its place and the first lines of why", a
   expect(read).toMatchObject({ passed: 1, failed: 1, skipped: 1 });
   expect(read?.failures).toHaveLength(1);
   expect(read?.failures[0]).toMatch(/^tide\.spec\.ts:\d+ > flood: [^]*high/);
+  const passed = read?.tests.filter(({ isPassed }) => isPassed);
+  expect(passed?.map(({ name }) => name)).toEqual(["ebb"]);
 });
 
 test("a story that passes when it is told again passed, and is named with why it did not at once", async () => {
@@ -48,7 +50,7 @@ test("a story that passes when it is told again passed, and is named with why it
     test("slack", ({}, { retry }) => expect(retry).toBe(1));
   `);
   const read = readPlaywright(report);
-  expect(read).toMatchObject({ passed: 1, failed: 0, failures: [] });
+  expect(read).toMatchObject({ passed: 1, failed: 0, failures: [], tests: [{ name: "slack", isPassed: true }] });
   expect(read?.unsteady).toEqual([expect.stringMatching(/^tide\.spec\.ts:\d+ > slack: [^]*Expected: .*1/)]);
 });
 

@@ -11,13 +11,18 @@ export interface Counts {
   skipped: number;
 }
 
+/** A test that ran, or was skipped. */
+export interface RanTest extends MeasuredTest {
+  isPassed: boolean;
+}
+
 /** Results of a runner. Failures are repeated as text, because people often read only the first lines of a log. */
 export interface Report extends Counts {
   failures: string[];
   /** Tests that passed only after a retry, in the same form. */
   unsteady: string[];
-  /** Duration of each test. */
-  tests: MeasuredTest[];
+  /** Each test with its duration. */
+  tests: RanTest[];
 }
 
 const vitestReport = z.object({
@@ -72,10 +77,11 @@ export function readVitest(file: string): Report | null {
     failures: failuresOf(report),
     unsteady: lines.map((line) => z.string().parse(JSON.parse(line))),
     tests: report.testResults.flatMap((suite) =>
-      suite.assertionResults.map(({ fullName, duration }) => ({
+      suite.assertionResults.map(({ fullName, duration, status }) => ({
         file: relative(ROOT, suite.name),
         name: fullName,
         seconds: (duration ?? 0) / 1000,
+        isPassed: status === "passed",
       })),
     ),
   };
@@ -125,11 +131,12 @@ function storiesThat(ended: "unexpected" | "flaky", suite: z.infer<typeof playwr
 }
 
 /** Returns every story with the total time of its tries. Playwright names files relative to its own folder. */
-function measuredStories(suite: z.infer<typeof playwrightSuite>): MeasuredTest[] {
+function measuredStories(suite: z.infer<typeof playwrightSuite>): RanTest[] {
   const own = suite.specs.map((spec) => ({
     file: `e2e/browser/${spec.file.split("/").at(-1) ?? ""}`,
     name: spec.title,
     seconds: spec.tests.flatMap(({ results }) => results).reduce((sum, one) => sum + one.duration, 0) / 1000,
+    isPassed: spec.tests.every(({ status }) => status === "expected" || status === "flaky"),
   }));
   return [...own, ...suite.suites.flatMap(measuredStories)];
 }

@@ -2,6 +2,8 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { z } from "zod";
+import { installChromium } from "../gate/install-chromium.ts";
+import { playwrightStep } from "../gate/playwright-step.ts";
 import { ROOT, runStep } from "../gate/run-step.ts";
 import { listTestFiles } from "../gate/test-files.ts";
 import { placeOf, readRoots } from "../situations/read-roots.ts";
@@ -49,6 +51,16 @@ async function runFiles(project: string, files: readonly string[]): Promise<Ran[
   }
 }
 
+/** Runs the browser stories of these files. Installs Chromium where it is missing. */
+async function runStories(files: readonly string[]): Promise<Ran[]> {
+  await installChromium({ ci: false });
+  const { read, ...step } = playwrightStep(files);
+  const { output } = await runStep({ title: "browser", ...step });
+  const found = read();
+  if (found === null) console.log(output.split("\n").slice(-40).join("\n"));
+  return (found?.tests ?? []).map(({ file, name, isPassed }) => ({ file, title: name, isPassed }));
+}
+
 /** Returns whether a test that ran has a title from its file, where `%s` and `$name` stand for the values of each case. */
 function isTitled(title: string, ran: string): boolean {
   const parts = title.split(/%[a-z#]|\$\w+/).map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`));
@@ -70,6 +82,8 @@ async function runAll(roots: readonly Root[]): Promise<Ran[]> {
     const files = suites[name].filter((file) => wanted.has(file));
     if (files.length > 0) all.push(...(await runFiles(name, files)));
   }
+  const stories = suites.browser.filter((file) => wanted.has(file));
+  if (stories.length > 0) all.push(...(await runStories(stories)));
   return all;
 }
 
