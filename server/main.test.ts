@@ -1,25 +1,15 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer, request as httpRequest, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createTRPCClient, httpSubscriptionLink } from "@trpc/client";
 import { EventSource } from "eventsource";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import type { LiveMessage } from "#protocol/wire/views.ts";
+import { memoryFolder } from "#storage/testing/spawn-store.ts";
 import type { HubRouter } from "./router.ts";
 
 /** The hub as real processes, started the way `npm start` does. */
@@ -40,7 +30,7 @@ interface Started {
 let folder = "";
 const started: Started[] = [];
 beforeEach(() => {
-  folder = mkdtempSync(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "tidemark-main-"));
+  folder = mkdtempSync(join(memoryFolder(), "tidemark-main-"));
 });
 afterEach(async () => {
   for (const { child, exited } of started.splice(0)) {

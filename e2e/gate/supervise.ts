@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { accessSync, chmodSync, constants, mkdtempSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -15,11 +15,12 @@ import { becomeSubreaper } from "./subreaper.ts";
  *
  * `ready.mjs` starts this supervisor in a session of its own and holds the other end of descriptor 3. It writes the names of
  * signals that it receives. When the descriptor closes, `ready.mjs` has ended for whatever reason. The program then has
- * GRACE_MS to stop before it and all its descendants are killed. Temporary files of the run are in one folder, which is
- * removed. A stop allows REMOVE_MS for that; the next run removes the rest.
+ * GRACE_MS to stop before it and all its descendants are killed. Temporary files of the run are in one folder on the disk
+ * and one in memory, which are removed. A stop allows REMOVE_MS for that; the next run removes the rest.
  */
 
 const CONTROL_FD = 3;
+const MEMORY = "/dev/shm";
 const GRACE_MS = 3_000;
 const REMOVE_MS = 1_000;
 const KILL_AGAIN_MS = 20;
@@ -76,12 +77,24 @@ async function removeFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
 }
 
+/** Returns the folders that hold temporary folders of runs: on the disk, then in memory where the system has that. */
+function parents(): string[] {
+  try {
+    accessSync(MEMORY, constants.W_OK);
+    return [tmpdir(), MEMORY];
+  } catch {
+    return [tmpdir()];
+  }
+}
+
 /** Removes the folders of runs whose supervisor has ended without doing so. */
 async function removeLeftovers(): Promise<void> {
   const running = new Set(listProcesses().map(({ pid }) => pid));
-  for (const name of readdirSync(tmpdir())) {
-    const owner = /^tm-(\d+)-/.exec(name)?.[1];
-    if (owner !== undefined && !running.has(Number(owner))) await removeFolder(join(tmpdir(), name));
+  for (const parent of parents()) {
+    for (const name of readdirSync(parent)) {
+      const owner = /^tm-(\d+)-/.exec(name)?.[1];
+      if (owner !== undefined && !running.has(Number(owner))) await removeFolder(join(parent, name));
+    }
   }
 }
 
@@ -93,12 +106,13 @@ function exitCodeOf(child: ChildProcess, stoppedBy: Signal | null): number {
 async function main(): Promise<number> {
   const [program = "", ...args] = process.argv.slice(2);
   // A short name, because sockets are below it, and their paths are limited to 107 bytes.
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), `tm-${process.pid}-`)));
-  // Other users can reach files that a test puts there, but cannot list the folder.
-  chmodSync(folder, 0o711);
+  const folders = parents().map((parent) => realpathSync(mkdtempSync(join(parent, `tm-${process.pid}-`))));
+  // Other users can reach files that a test puts there, but cannot list the folders.
+  for (const folder of folders) chmodSync(folder, 0o711);
+  const [folder, memory = folder] = folders;
   const child = spawn(process.execPath, [program, ...args], {
     stdio: "inherit",
-    env: { ...process.env, TMPDIR: folder, GATE_SUPERVISOR: String(process.pid) },
+    env: { ...process.env, TMPDIR: folder, GATE_MEMORY: memory, GATE_SUPERVISOR: String(process.pid) },
   });
   const own = child.pid ?? 0;
   const ended = new Promise<void>((resolve) => {
@@ -132,7 +146,7 @@ async function main(): Promise<number> {
   void removeLeftovers();
   await ended;
   await killAll(own);
-  const removed = removeFolder(folder);
+  const removed = Promise.all(folders.map(removeFolder));
   await (stoppedBy === null ? removed : Promise.race([removed, pause(REMOVE_MS)]));
   return exitCodeOf(child, stoppedBy);
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -79,7 +79,7 @@ describe.skipIf(process.platform === "win32")("no process and no temporary file 
     const program = join(dir, "stubborn.mjs");
     writeFileSync(
       program,
-      `import { spawn } from "node:child_process";\n${other}\nconsole.log("ready");\n${stubborn}\n`,
+      `import { spawn } from "node:child_process";\n${other}\nconsole.log("ready", process.env.GATE_MEMORY);\n${stubborn}\n`,
     );
     const supervisor = spawn(process.execPath, [join(ROOT, "e2e/gate/supervise.ts"), program], {
       stdio: ["ignore", "pipe", "inherit", "pipe"],
@@ -92,12 +92,15 @@ describe.skipIf(process.platform === "win32")("no process and no temporary file 
       const found = descendantsOf(supervisor.pid ?? 0);
       return said.includes("ready") && found.length >= 2 && found;
     });
+    const memory = /ready (\S+)/.exec(said)?.[1] ?? "";
+    expect(existsSync(memory)).toBe(true);
     // It removes the temporary files when all others have ended.
     const ended = once(supervisor, "exit");
     supervisor.kill("SIGTERM");
     try {
       await ended;
       expect(await leftAfter(tree)).toEqual([]);
+      expect(existsSync(memory)).toBe(false);
     } finally {
       for (const { pid } of stillRunning(tree)) process.kill(pid, "SIGKILL");
     }

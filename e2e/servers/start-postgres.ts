@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { Client } from "pg";
+import { memoryFolder } from "#storage/testing/spawn-store.ts";
 import { installPackages } from "../gate/install-debian.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { freePort } from "./run-binary.ts";
@@ -57,9 +58,7 @@ export async function startPostgres({
 }: { isDurable?: boolean; under?: readonly string[] } = {}): Promise<TestPostgres> {
   // `initdb` refuses root.
   const user = await postgresUser();
-  const folder = await mkdtemp(
-    join(!isDurable && existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "tidemark-postgres-"),
-  );
+  const folder = await mkdtemp(join(isDurable ? tmpdir() : memoryFolder(), "tidemark-postgres-"));
   await chown(folder, user.uid, user.gid);
   await chmod(folder, 0o700);
   const data = join(folder, "data");

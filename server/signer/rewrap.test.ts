@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, readFileSync } from "node:fs";
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
+import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openDatabase, type OpenedDatabase } from "#prisma/open.ts";
+import { folderForTests } from "#storage/testing/spawn-store.ts";
 import { createSigner } from "./answer.ts";
 import { rewrapSecrets } from "./rewrap.ts";
 import { benchKeyPlace, jobSecretPlace, sealKeyPlace, secretPlace } from "./secret-place.ts";
@@ -48,7 +48,7 @@ async function opened<T>(work: (db: OpenedDatabase["db"]) => Promise<T>): Promis
 }
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), "tidemark-rewrap-"));
+  folder = await folderForTests("tidemark-rewrap-");
   await opened(async (db) => {
     const signer = signerWith(OLD);
     const { sealed, keyVersion } = await signer.open({ canary: null });

@@ -6,9 +6,15 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** Creates a folder in memory (/dev/shm) where possible, because tests need not wait for a disk. */
-export const folderForTests = (name: string): Promise<string> =>
-  mkdtemp(join(existsSync("/dev/shm") ? "/dev/shm" : tmpdir(), name));
+/**
+ * Returns a folder in memory where possible, because tests need not wait for a disk. That of the run of tests is removed at
+ * its end, also when a test was killed.
+ */
+export const memoryFolder = (): string =>
+  process.env["GATE_MEMORY"] ?? (existsSync("/dev/shm") ? "/dev/shm" : tmpdir());
+
+/** Creates a folder in memory where possible. */
+export const folderForTests = (name: string): Promise<string> => mkdtemp(join(memoryFolder(), name));
 
 export const TEST_CREDENTIAL = { accessKeyId: "AKIATEST", secretAccessKey: "test-secret-key" };
 
