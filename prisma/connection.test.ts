@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { connect, onOneConnection, type SqlClient } from "./connection.ts";
 import { databaseFailure } from "./database-failure.ts";
+import { openDatabase } from "./open.ts";
 
 const LOG_LIMIT = 64 * 1024 ** 2;
 
@@ -90,4 +91,15 @@ test("lets the event loop turn between statements that follow each other, also w
   expect(turns).toBeGreaterThan(5);
   clearImmediate(next);
   client.close();
+});
+
+test("counts and changes rows that a condition names one by one, as many as a statement of SQLite may name", async () => {
+  const { db, close } = await openDatabase(":memory:");
+  try {
+    const id = { in: Array.from({ length: 32_000 }, (_, index) => `user-${index}`) };
+    expect(await db.user.count({ where: { id } })).toBe(0);
+    expect(await db.user.updateMany({ where: { id }, data: { email: "a" } })).toEqual({ count: 0 });
+  } finally {
+    await close();
+  }
 });

@@ -137,6 +137,12 @@ export function onOneConnection(
   };
 }
 
+/**
+ * Most values of one statement: SQLite's own limit (SQLITE_MAX_VARIABLE_NUMBER), and the one that Prisma assumes of
+ * PostgreSQL. Where an adapter names none, Prisma refuses a count or an update with more than 999.
+ */
+const MOST_VALUES = 32_766;
+
 /** Gives Prisma a connection that is already open and configured. `turns`: see `take-turns`. */
 export class OneConnectionAdapter extends PrismaLibSql {
   readonly #client: SqlClient;
@@ -149,7 +155,9 @@ export class OneConnectionAdapter extends PrismaLibSql {
   }
 
   override async connect(): Promise<SqlDriverAdapter> {
-    const adapter = await super.connect();
+    const adapter: SqlDriverAdapter = Object.assign(await super.connect(), {
+      getConnectionInfo: () => ({ maxBindValues: MOST_VALUES, supportsRelationJoins: false }),
+    });
     return this.#turns === null ? adapter : inTurns(adapter, this.#turns);
   }
 

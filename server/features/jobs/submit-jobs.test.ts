@@ -191,6 +191,16 @@ describe("a change of many jobs", () => {
     expect(events.map(({ text }) => text)).toEqual(["operator@example.com canceled 1,200 jobs"]);
   });
 
+  it("reaches a thousand that are named one by one", async () => {
+    const ids = (await submit(...Array.from({ length: 1_000 }, () => ({ queue: "sweep" })))).map(({ id }) => id);
+    const which = { ids };
+    expect(await jobs().cancel({ which, dryRun: true })).toEqual({ found: 1_000, changed: 1_000, running: 0 });
+    await test.hub.db.job.updateMany({ where: { queue: "sweep" }, data: { state: "failed", endedAt: new Date(0) } });
+    expect(await jobs().retry({ which, dryRun: true })).toEqual({ found: 1_000, changed: 1_000, running: 0 });
+    expect(await jobs().retry({ which })).toEqual({ found: 1_000, changed: 1_000, running: 0 });
+    expect(await jobs().cancel({ which })).toEqual({ found: 1_000, changed: 1_000, running: 0 });
+  });
+
   it("of a queue's pause is shown with who did it, also without jobs", async () => {
     await jobs().pauseQueue({ queue: "empty" });
     expect(await jobs().queues()).toMatchObject([{ queue: "empty", pausedBy: "operator@example.com" }]);
