@@ -13,7 +13,7 @@ const PATIENCE = {
   testTimeout: 900_000,
   hookTimeout: 900_000,
   expect: { poll: { timeout: PATIENCE_MS } },
-  setupFiles: ["e2e/gate/wait-patiently.ts"],
+  setupFiles: ["e2e/gate/wait-patiently.ts", "e2e/gate/record-cpu.ts"],
 };
 
 /** Hubs and workers start from one file each, hubs on a copy of a prepared data folder: `e2e/stage/prepare-hub.ts`. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readPlaywright, readVitest, unsteadyOf } from "./count.ts";
+import { cpuOf, readPlaywright, readVitest, unsteadyOf } from "./count.ts";
 import { ROOT } from "./run-step.ts";
 
 /** The reports are those of the real runner: a field that it renames is noticed here. */
@@ -68,6 +68,11 @@ test("a test of vitest that passes when it is tried again passed, and is named t
      test("ebb", () => undefined);
      test.fails("a tide that never comes", () => expect(1).toBe(2));`,
   );
+  const setupFiles = [join(ROOT, "e2e/gate/record-cpu.ts")];
+  writeFileSync(
+    join(folder, "vitest.config.mjs"),
+    `export default { test: { setupFiles: ${JSON.stringify(setupFiles)} } };`,
+  );
   const report = join(folder, "report.json");
   await new Promise<void>((resolve) => {
     execFile(
@@ -79,12 +84,15 @@ test("a test of vitest that passes when it is tried again passed, and is named t
         `--outputFile.json=${report}`,
         `--reporter=${join(ROOT, "e2e/gate/report-unsteady.ts")}`,
       ],
-      { cwd: folder, env: { ...process.env, UNSTEADY_FILE: unsteadyOf(report) } },
+      { cwd: folder, env: { ...process.env, UNSTEADY_FILE: unsteadyOf(report), CPU_FILE: cpuOf(report) } },
       () => resolve(),
     );
   });
   const read = readVitest(report);
   expect(read).toMatchObject({ passed: 3, failed: 0, failures: [] });
+  const [cpu] = Object.entries(read?.cpuByFile ?? {});
+  expect(cpu).toEqual([expect.stringContaining("tide.test.ts"), expect.any(Number)]);
+  expect(cpu?.[1]).toBeGreaterThan(0);
   expect(read?.unsteady).toEqual([expect.stringContaining("tide.test.ts > slack: expected 1 to be 2")]);
 });
 

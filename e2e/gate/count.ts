@@ -23,6 +23,8 @@ export interface Report extends Counts {
   unsteady: string[];
   /** Each test with its duration. */
   tests: RanTest[];
+  /** CPU seconds of each file with its processes; empty where unknown. */
+  cpuByFile: Readonly<Record<string, number>>;
 }
 
 const vitestReport = z.object({
@@ -63,19 +65,28 @@ const firstLines = (message: string) => message.split("\n").slice(0, 8).join("\n
 /** Returns the path at which `report-unsteady` writes beside a report. */
 export const unsteadyOf = (file: string): string => `${file}.unsteady`;
 
+/** Returns the path at which `record-cpu` writes beside a report. */
+export const cpuOf = (file: string): string => `${file}.cpu`;
+
+const cpuLine = z.object({ file: z.string(), cpuSeconds: z.number() });
+
+/** Reads the lines of a file; none where it does not exist. */
+const linesOf = (file: string): string[] => (existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : []);
+
 /** Reads a report of Vitest; null when the runner wrote none, because it did not start any test. */
 export function readVitest(file: string): Report | null {
   if (!existsSync(file)) return null;
   const report = vitestReport.parse(JSON.parse(readFileSync(file, "utf8")));
-  const beside = unsteadyOf(file);
-  const lines = existsSync(beside) ? readFileSync(beside, "utf8").trim().split("\n") : [];
-  for (const read of [file, beside]) rmSync(read, { force: true });
+  const unsteady = linesOf(unsteadyOf(file)).map((line) => z.string().parse(JSON.parse(line)));
+  const cpu = linesOf(cpuOf(file)).map((line) => cpuLine.parse(JSON.parse(line)));
+  for (const read of [file, unsteadyOf(file), cpuOf(file)]) rmSync(read, { force: true });
   return {
     passed: report.numPassedTests,
     failed: report.numFailedTests,
     skipped: report.numPendingTests + report.numTodoTests,
     failures: failuresOf(report),
-    unsteady: lines.map((line) => z.string().parse(JSON.parse(line))),
+    unsteady,
+    cpuByFile: Object.fromEntries(cpu.map(({ file: name, cpuSeconds }) => [name, cpuSeconds])),
     tests: report.testResults.flatMap((suite) =>
       suite.assertionResults.map(({ fullName, duration, status }) => ({
         file: relative(ROOT, suite.name),
@@ -155,6 +166,7 @@ export function readPlaywright(file: string): Report | null {
     ],
     unsteady: suites.flatMap((suite) => storiesThat("flaky", suite)),
     tests: suites.flatMap(measuredStories),
+    cpuByFile: {},
   };
 }
 

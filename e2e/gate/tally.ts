@@ -24,6 +24,7 @@ export function startTally(): Tally {
   const startedAt = performance.now();
   const stages: Times["stages"] = [];
   const tests: MeasuredTest[] = [];
+  const cpuByFile: Record<string, number> = {};
   const fail = (title: string, why: string): void => {
     console.log(`FAIL ${title}: ${why}`);
     total = add(total, { passed: 0, failed: 1, skipped: 0 });
@@ -59,13 +60,18 @@ export function startTally(): Tally {
         return;
       }
       tests.push(...report.tests);
+      Object.assign(cpuByFile, report.cpuByFile);
       total = add(total, report);
       if (!result.ok && report.failed === 0) fail(title, "the runner failed outside a test");
     },
     end: (kept) => {
       const seconds = secondsSince(startedAt);
       if (kept === "keep the times") {
-        const file = writeTimes({ stages: [...stages, { title: "everything", seconds, cpuSeconds: null }], tests });
+        const file = writeTimes({
+          stages: [...stages, { title: "everything", seconds, cpuSeconds: null }],
+          tests,
+          cpuByFile,
+        });
         console.log(
           `     ${(seconds / 60).toFixed(1)} minutes; how long each stage and the slowest tests took: ${file}`,
         );

@@ -16,12 +16,23 @@ test("keeps the stages, the fifty slowest tests, and what each file took", () =>
     name: `test ${at}`,
     seconds: at,
   }));
-  writeTimes({ stages: [{ title: "unit tests", seconds: 12.345, cpuSeconds: 20.06 }], tests }, file);
+  writeTimes(
+    {
+      stages: [{ title: "unit tests", seconds: 12.345, cpuSeconds: 20.06 }],
+      tests,
+      cpuByFile: { "f0.test.ts": 1.26, "f1.test.ts": 30 },
+    },
+    file,
+  );
   const read = readTimes(file);
   expect(read.stages).toEqual([{ title: "unit tests", seconds: 12.3, cpuSeconds: 20.1 }]);
   expect(read.slowest).toHaveLength(50);
   expect(read.slowest[0]).toEqual({ file: "f1.test.ts", name: "test 59", seconds: 59 });
   expect(read.files).toEqual({ "f1.test.ts": 900, "f0.test.ts": 870 });
+  expect(Object.entries(read.cpuByFile)).toEqual([
+    ["f1.test.ts", 30],
+    ["f0.test.ts", 1.3],
+  ]);
 });
 
 test("times that are missing or of another form are none", () => {

@@ -19,10 +19,12 @@ const times = z.object({
   slowest: z.array(measured),
   /** Total seconds of the tests of each file. */
   files: z.record(z.string(), z.number()),
+  /** CPU seconds of the files of Vitest with their processes. */
+  cpuByFile: z.record(z.string(), z.number()).default({}),
 });
 export type Times = z.infer<typeof times>;
 
-const NONE: Times = { stages: [], slowest: [], files: {} };
+const NONE: Times = { stages: [], slowest: [], files: {}, cpuByFile: {} };
 const rounded = (seconds: number): number => Math.round(seconds * 10) / 10;
 
 /** Returns the measurements of the last run; empty before the first one. */
@@ -36,11 +38,17 @@ export function readTimes(file = FILE): Times {
 export function secondsByFile(tests: readonly MeasuredTest[]): Record<string, number> {
   const sums = new Map<string, number>();
   for (const { file, seconds } of tests) sums.set(file, (sums.get(file) ?? 0) + seconds);
-  return Object.fromEntries([...sums].toSorted((a, b) => b[1] - a[1]).map(([name, sum]) => [name, rounded(sum)]));
+  return largestFirst([...sums]);
 }
 
+const largestFirst = (entries: readonly [string, number][]): Record<string, number> =>
+  Object.fromEntries(entries.toSorted((a, b) => b[1] - a[1]).map(([name, seconds]) => [name, rounded(seconds)]));
+
 /** Writes the times of a complete run and returns the path of the file. */
-export function writeTimes(given: { stages: Times["stages"]; tests: readonly MeasuredTest[] }, file = FILE): string {
+export function writeTimes(
+  given: { stages: Times["stages"]; tests: readonly MeasuredTest[]; cpuByFile: Times["cpuByFile"] },
+  file = FILE,
+): string {
   const slowest = given.tests.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
   const written: Times = {
     stages: given.stages.map(({ title, seconds, cpuSeconds }) => ({
@@ -50,6 +58,7 @@ export function writeTimes(given: { stages: Times["stages"]; tests: readonly Mea
     })),
     slowest: slowest.map((test) => ({ ...test, seconds: rounded(test.seconds) })),
     files: secondsByFile(given.tests),
+    cpuByFile: largestFirst(Object.entries(given.cpuByFile)),
   };
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, `${JSON.stringify(written, null, 2)}\n`);

@@ -1,6 +1,6 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Report, readVitest, unsteadyOf } from "./count.ts";
+import { cpuOf, type Report, readVitest, unsteadyOf } from "./count.ts";
 import { inCi, type Step } from "./run-step.ts";
 import { absolutePaths } from "./test-files.ts";
 
@@ -26,7 +26,7 @@ export function vitestStep(
       ...(inCi && project !== "conformance" ? ["--retry=1"] : []),
       ...absolutePaths(given.files ?? []),
     ],
-    env: { UNSTEADY_FILE: unsteadyOf(report), ...given.env },
+    env: { UNSTEADY_FILE: unsteadyOf(report), CPU_FILE: cpuOf(report), ...given.env },
     read: () => readVitest(report),
   };
 }
