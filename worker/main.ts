@@ -6,14 +6,8 @@ import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import { mayNameRun } from "./command-line/address.ts";
 import { parseCommandLine, type Invocation } from "./command-line/cli.ts";
-import {
-  type Config,
-  type Environment,
-  networkSettings,
-  platformFacts,
-  resolveConfig,
-  terminalWishes,
-} from "./command-line/config.ts";
+import type { Environment } from "./base/environment.ts";
+import { type Config, networkSettings, platformFacts, resolveConfig, terminalWishes } from "./command-line/config.ts";
 import { rawKeysWarning } from "./command-line/key-facts.ts";
 import { JOINING, READS_BUCKET, STANDALONE } from "./command-line/command-groups.ts";
 import type { CommandName } from "./command-line/commands.ts";

@@ -3,6 +3,7 @@ import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { parseDuration, parseRate, parseSize } from "#protocol/wire/read-units.ts";
 import type { NetworkSettings } from "#storage/network/network.ts";
+import type { Environment } from "../base/environment.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
 import { envName, flagEntries, FLAGS, flagsRead, variablesOf, type FlagName } from "./flags.ts";
@@ -62,8 +63,6 @@ export interface LayerEntry {
   values: readonly string[];
   source: string;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Resolves all settings of a command. @throws Fault BAD_INPUT naming the flag or variable whose value cannot be read. */
 export function resolveConfig(input: {

@@ -1,5 +1,5 @@
 import type { AgentCommand } from "../agent/agent.ts";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import type { ProgramUser } from "../program/program-user.ts";
 import type { Running, Supervision } from "../supervise/supervise.ts";
 import type { RestoreWish } from "../supervise/restore-others.ts";

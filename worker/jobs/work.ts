@@ -5,7 +5,7 @@ import { DEFAULT_QUEUE, queueName } from "#protocol/jobs/job-spec.ts";
 import { stateOfWorker, type AgentCommand } from "../agent/agent.ts";
 import { systemClock } from "../base/clock.ts";
 import { diskFault } from "../base/disk-fault.ts";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import { usage } from "../command-line/verb.ts";
 import { readGpuMemory } from "../host/facts.ts";
 import { canComeBack } from "../host/nice.ts";

@@ -1,6 +1,6 @@
 import { watchesOf } from "../agent/agent-options.ts";
 import { runAgent, type AgentCommand, type Place } from "../agent/agent.ts";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import { takePlaceAlone, type Orphan } from "./take-place.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { canComeBack } from "../host/nice.ts";

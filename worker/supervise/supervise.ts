@@ -1,7 +1,8 @@
 import { aborted, drain, type Life } from "../agent/agent.ts";
 import type { ProgramOver } from "../capture/detection/settle.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
-import { programEnvironment, type Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
+import { programEnvironment } from "../command-line/config.ts";
 import { foldersOf, goOnBeside, type Orphan } from "./take-place.ts";
 import { comeBack, stepAside } from "../host/nice.ts";
 import { systemClock } from "../base/clock.ts";
