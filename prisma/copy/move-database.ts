@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Fault } from "#protocol/faults/fault.ts";
 import { assertHere, type MoveMark } from "./move-mark.ts";
 import type { Place } from "./place.ts";
-import { copyRows, type Tally } from "./rows.ts";
+import { copyRows, type TableChecksum } from "./rows.ts";
 import { presentTables, type Table } from "./tables.ts";
 
 /**
@@ -22,14 +22,14 @@ export interface MoveWish {
   prepare: () => Promise<void>;
   /** Path for the file that the copy replaces. */
   keepAs: string;
-  onTable?: (tally: Tally) => void;
+  onTable?: (checksum: TableChecksum) => void;
 }
 
 export interface Moved {
   from: string;
   to: string;
   /** Empty when the copy was made by an earlier command, which was interrupted. */
-  tables: Tally[];
+  tables: TableChecksum[];
   /** Path of the file that lay there before; null when there was none to keep. */
   keptAt: string | null;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { attemptId, filePath } from "#protocol/base/names.ts";
 import { openBeside } from "#prisma/open.ts";
-import { tally, type Tally } from "#prisma/copy/rows.ts";
+import { checksumTables, type TableChecksum } from "#prisma/copy/rows.ts";
 import { presentTables } from "#prisma/copy/tables.ts";
 import { openFile } from "#prisma/snapshot.ts";
 import { fault } from "#server/testing/match-fault.ts";
@@ -26,9 +26,9 @@ pairForEach();
 const at = () => ({ dataFolder: test.folder, postgres: test.hub.settings.postgres });
 
 /** Returns the content of the present database: tables with their hashes. */
-async function contentOf(where: DatabaseAt): Promise<Tally[]> {
+async function contentOf(where: DatabaseAt): Promise<TableChecksum[]> {
   const tables = await presentTables();
-  return (await openPlace(where, () => undefined)).read((source) => tally(source, tables));
+  return (await openPlace(where, () => undefined)).read((source) => checksumTables(source, tables));
 }
 
 const take = (changes: Partial<BackupWish> = {}) =>

@@ -7,7 +7,7 @@ interface SettingRow {
   /** `NAME_FILE` may name a file with the value. */
   mayBeFile?: true;
   /** `secret`: only whether it is set is shown. `signer`: this process never receives it. */
-  kept?: "secret" | "keeper";
+  kept?: "secret" | "signer";
 }
 
 export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[] }[] = [
@@ -53,19 +53,19 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
       { name: "TIDEMARK_DATABASE_CONNECTIONS", about: "most connections to PostgreSQL", usual: "10" },
       {
         name: "TIDEMARK_SECRET",
-        about: "the master key; known to the process that keeps it alone",
+        about: "the master key; known only to the signer, the process that holds it",
         usual: "a key file",
-        kept: "keeper",
+        kept: "signer",
       },
       {
         name: "TIDEMARK_SECRET_PREVIOUS",
         about: "the master key that it replaces, for one start",
         usual: "none",
-        kept: "keeper",
+        kept: "signer",
       },
       {
         name: "TIDEMARK_KEEPER_UID",
-        about: "the user of the process that keeps the master key, where the start is root's",
+        about: "the user of the signer, the process that holds the master key, where the start is root's",
         usual: "as the start",
       },
       {
