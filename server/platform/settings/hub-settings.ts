@@ -109,7 +109,7 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
       { name: "TIDEMARK_METRICS", about: "who may read /metrics: everyone, loopback, nobody", usual: "everyone" },
       {
         name: "TIDEMARK_METRICS_TOKEN",
-        about: "the bearer token that /metrics asks for besides",
+        about: "a bearer token that /metrics also requires",
         usual: "none",
         kept: "secret",
         mayBeFile: true,
@@ -120,26 +120,30 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
   {
     group: "Giving machines back",
     rows: [
-      { name: "TIDEMARK_REALLOCATE_PER_HOUR", about: "machines that the fleet may give back in any hour", usual: "10" },
+      {
+        name: "TIDEMARK_REALLOCATE_PER_HOUR",
+        about: "most machines that the fleet may give back in any hour",
+        usual: "10",
+      },
       {
         name: "TIDEMARK_REALLOCATE_COOLDOWN",
-        about: "pause before the same machine may be given back again",
+        about: "shortest time between two reallocations of one machine",
         usual: "5m",
       },
       {
         name: "TIDEMARK_REALLOCATE_QUORUM",
-        about: "nobody is reallocated while more than this share of the machines on a bucket was rejected",
+        about: "no machine is reallocated while more than this share of the machines on a bucket was rejected",
         usual: "50%",
       },
       { name: "TIDEMARK_REALLOCATE_QUORUM_LEAST", about: "and at least so many of them", usual: "2" },
       {
         name: "TIDEMARK_REALLOCATE_EXCLUDE",
-        about: "how long a machine that was given back is left without measuring",
+        about: "how long a machine that was given back is rejected without a measurement",
         usual: "48h",
       },
       {
         name: "TIDEMARK_PROBE_GOOD_FOR",
-        about: "how long a machine that was accepted is not measured again",
+        about: "how long an accepted machine is not measured again",
         usual: "24h",
       },
     ],
