@@ -9,7 +9,7 @@ import type { Table } from "./tables.ts";
 export type Cell = string | number | boolean | null;
 export type Row = readonly Cell[];
 
-/** The highest number that each table has given out by itself: it gives none out twice, whatever was deleted since. */
+/** The highest automatic number of each table. A number is never reused, even after a deletion. */
 export type Numbers = ReadonlyMap<string, number>;
 
 export interface RowSource {
@@ -85,7 +85,7 @@ export async function checksumTables(source: RowSource, tables: readonly Table[]
   return checksums;
 }
 
-export interface CopyWish {
+export interface CopyOptions {
   from: RowSource;
   to: RowTarget;
   tables: readonly Table[];
@@ -97,7 +97,7 @@ export interface CopyWish {
  * Copies every row into an empty database, then reads it back and compares.
  * @throws Fault DATABASE_COPY_DIFFERS
  */
-export async function copyRows({ from, to, tables, onTable }: CopyWish): Promise<TableChecksum[]> {
+export async function copyRows({ from, to, tables, onTable }: CopyOptions): Promise<TableChecksum[]> {
   const read: TableChecksum[] = [];
   for (const table of tables) {
     const hasher = new TableHasher();

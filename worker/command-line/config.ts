@@ -250,7 +250,7 @@ const isOpen = (glob: string): boolean => glob.lastIndexOf("{") > glob.lastIndex
 
 /**
  * Splits folders at `:`. A colon belongs to a path where a backslash is before it, or where that path is there. A folder
- * after a colon begins with `/`, `.` or `~`, or is there: any other may as well be the rest of a path.
+ * after a colon begins with `/`, `.` or `~`, or exists: any other text may be the rest of a path.
  * @throws Fault BAD_INPUT where a colon may belong to a path
  */
 function splitFolders(value: string, variable: string): string[] {
@@ -321,7 +321,7 @@ export function shownValue(setting: Setting): string {
 }
 
 /** Returns the form of the output: JSON lines (`json`), or text without redrawing (`plain`). No output has colors: NO_COLOR changes nothing. */
-export function terminalWishes(
+export function terminalOptions(
   env: Environment,
   flags: ReadonlyMap<FlagName, string[]>,
 ): { plain: boolean; json: boolean } {

@@ -72,7 +72,7 @@ const reportOf = ({ id, attempt: number, epoch }: TakenJob, exit: AttemptExit) =
   exit,
 });
 
-/** How an attempt ends by a fault, by what it was doing. */
+/** Maps a fault to the end of the attempt, by the phase in which the fault occurred. */
 const EXITS = { inputs: exitOfInputs, program: exitOfFault, outputs: exitOfOutputs } as const;
 /** Longest wait until the last output of a program is in the bucket. */
 const LAST_OUTPUT_MS = { stopped: 3_000, ended: 20_000 } as const;

@@ -13,7 +13,7 @@ import { createSigner } from "#server/signer/answer.ts";
 import { checkMasterKey } from "#server/signer/check-master-key.ts";
 import { announce, makeSafe, manifestOf, newAttempt, run, upload } from "#server/testing/stage-checkpoint.ts";
 import { claim, node, other, pairForEach, profileId, test } from "#server/testing/pair-for-each.ts";
-import { backUp, type BackupWish } from "./back-up.ts";
+import { backUp, type BackupOptions } from "./back-up.ts";
 import { mayDelete } from "#server/core/retention/may-delete.ts";
 import { openPlace, type DatabaseAt } from "./open-place.ts";
 import { restoreBackup } from "./restore.ts";
@@ -31,7 +31,7 @@ async function contentOf(where: DatabaseAt): Promise<TableChecksum[]> {
   return (await openPlace(where, () => undefined)).read((source) => checksumTables(source, tables));
 }
 
-const take = (changes: Partial<BackupWish> = {}) =>
+const take = (changes: Partial<BackupOptions> = {}) =>
   backUp({
     ...at(),
     to: join(test.folder, "backups"),

@@ -24,7 +24,7 @@ function keep({ mostBytes = 8 * MIB, fails = 0 } = {}) {
   void uploader.run();
   return { clock, uploader, stored, troubles, say: (text: string | Buffer) => uploader.add(Buffer.from(text)) };
 }
-/** Text of so many bytes that differs by its beginning. */
+/** Text of this many bytes that differs by its beginning. */
 const block = (name: string, bytes: number): string => name + "x".repeat(bytes - name.length);
 
 it("stores new output soon, then now and then, each time all of the part that is not full", async () => {

@@ -131,7 +131,7 @@ function startOfCharacter(text: Buffer, from: number): number {
   return at;
 }
 
-/** Returns the beginning of a text with at most so many bytes, without a part of a character at its end. */
+/** Returns the beginning of a text with at most this many bytes, without a part of a character at its end. */
 function wholeCharacters(text: Buffer, most: number): Buffer {
   if (text.length <= most) return text;
   let end = most;

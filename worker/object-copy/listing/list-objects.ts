@@ -40,7 +40,7 @@ export interface ListedPage {
 }
 
 /** Which objects are listed. */
-export interface PageWish {
+export interface PageRequest {
   prefix: string;
   delimiter?: "/";
   /** Only keys after this one, on stores that sort and know `start-after`. */
@@ -65,7 +65,7 @@ const OP = "ListObjectsV2";
  * Yields the pages of a listing, each name once.
  * @throws Faults of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED
  */
-export async function* listPages(from: From, about: PageWish & { signal: AbortSignal }): AsyncGenerator<ListedPage> {
+export async function* listPages(from: From, about: PageRequest & { signal: AbortSignal }): AsyncGenerator<ListedPage> {
   const { engine } = from;
   const { signal, prefix, delimiter, startAfter, mostPages = Infinity } = about;
   const subject = `${from.access.bucket}/${prefix}`;

@@ -18,7 +18,7 @@ import type { Meter } from "../progress/meter.ts";
  * flight far longer than its siblings took. It also qualifies when the link is half empty and its rest would take longer than
  * sending it whole. The first acknowledged attempt counts, and the other is canceled.
  *
- * Both send bytes in vain, so both need spare capacity: on a full link they slow the other parts. Only small files skip that
+ * Both waste bytes, so both need spare capacity: on a full link they slow the other parts. Only small files skip that
  * check.
  */
 export interface Hedges {
