@@ -10,5 +10,6 @@ test("docs/alerts.md has one row for each kind of alert", () => {
   const rows = [...rules.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, kind]) => kind);
   const kinds = alertCondition.options.map(({ shape }) => shape.kind.value);
   expect(kinds.length).toBeGreaterThan(10);
-  expect(rows.toSorted()).toEqual([...kinds].toSorted());
+  expect(new Set(rows)).toEqual(new Set(kinds));
+  expect(rows).toHaveLength(kinds.length);
 });
