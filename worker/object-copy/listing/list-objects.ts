@@ -75,7 +75,7 @@ export async function* listPages(from: From, about: PageRequest & { signal: Abor
   const askAs = (wish: "url" | null, below: string, rest: QueryPairs) =>
     withRetry(engine.retrier, { signal, patience }, async () => {
       const { signedFor } = engine.store;
-      const query: QueryPairs = [["list-type", "2"], ...wishFor(wish), ["prefix", below], ...rest];
+      const query: QueryPairs = [["list-type", "2"], ...encodingQuery(wish), ["prefix", below], ...rest];
       const request = {
         method: "GET",
         url: urlOf(from, query, from.keys.now() ?? (await from.keys.fresh())),
@@ -225,7 +225,7 @@ function readPage(answer: HttpAnswer, subject: string): RawPage {
 }
 
 /** Returns the query parameter that asks for percent-encoded names, if wished. */
-export const wishFor = (wish: "url" | null): QueryPairs => (wish === null ? [] : [["encoding-type", wish]]);
+export const encodingQuery = (wish: "url" | null): QueryPairs => (wish === null ? [] : [["encoding-type", wish]]);
 
 const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ key }) => key), ...folders];
 
