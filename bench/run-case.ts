@@ -8,7 +8,7 @@ import { bytesOf, type Digests, findDifference, makePayload, type Shape } from "
 import type { Stage } from "./stage/open-stage.ts";
 import type { ReadyTool } from "./tools/find-tools.ts";
 import { sdk } from "./tools/sdk.ts";
-import { type Errand, type Tool } from "./tools/tool.ts";
+import { type ToolTask, type Tool } from "./tools/tool.ts";
 
 /**
  * One case to run: every tool once, then every tool again, so that a slow minute of the machine affects all of them. Between
@@ -100,7 +100,7 @@ async function transfer(
   const scratch = join(stage.folder, "scratch");
   await rm(scratch, { recursive: true, force: true });
   await mkdir(scratch);
-  const errand: Errand = {
+  const task: ToolTask = {
     ...stage.server,
     direction,
     path,
@@ -111,7 +111,7 @@ async function transfer(
     scratch,
     rawAddress: stage.rawAddress,
   };
-  const command: Command | null = await tool.command(errand);
+  const command: Command | null = await tool.command(task);
   if (command === null) return null;
   const rate = linkRate(benchCase, direction) ?? ASSUMED_LOOPBACK_RATE;
   const limitMs = LEAST_LIMIT_MS + ((bytesOf(shape) * 8) / rate) * 1000 * PATIENCE;

@@ -60,7 +60,7 @@ const readBootId = (): Promise<string> =>
     () => hostname(),
   );
 
-export interface HoldWish {
+export interface HoldOptions {
   waitMs: number;
   /** Called once when a hub on another machine has taken the folder over: this one must end. */
   onTaken: (fault: Fault) => void;
@@ -87,11 +87,11 @@ async function isCounting(file: string, before: Holder): Promise<boolean> {
  * Locks a data folder, writes down who holds it, and returns what releases it.
  * @throws Fault FOLDER_IN_USE, which names the holder; Error of SQLite when the lock cannot be written
  */
-export async function holdFolder(folder: string, wish: HoldWish): Promise<() => Promise<void>> {
+export async function holdFolder(folder: string, options: HoldOptions): Promise<() => Promise<void>> {
   const file = join(folder, "hub.holder");
-  const unlock = await lockFolder(join(folder, "hub.lock"), wish.waitMs);
+  const unlock = await lockFolder(join(folder, "hub.lock"), options.waitMs);
   if (unlock === null) throw inUse(folder, await readHolder(file));
-  const { host, bootId } = wish.machine ?? { host: hostname(), bootId: await readBootId() };
+  const { host, bootId } = options.machine ?? { host: hostname(), bootId: await readBootId() };
   const own: Holder = { id: randomUUID(), host, pid: process.pid, bootId, since: Date.now(), heartbeats: 0 };
   try {
     const before = await readHolder(file);
@@ -107,7 +107,7 @@ export async function holdFolder(folder: string, wish: HoldWish): Promise<() => 
     const now = await readHolder(file);
     if (now !== null && now.id !== own.id) {
       clearInterval(timer);
-      wish.onTaken(inUse(folder, now));
+      options.onTaken(inUse(folder, now));
       return;
     }
     own.heartbeats++;

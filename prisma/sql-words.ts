@@ -20,7 +20,7 @@ export interface SqlWords {
   readonly checkpointRow: Prisma.Sql;
   /** Mends numbers that an earlier version stored and that the client refuses to read. */
   mendNumbers(db: Database): Promise<void>;
-  /** Removes former content of rows from where the database keeps it by itself. */
+  /** Removes earlier versions of rows that the database still stores. */
   dropFormerContent(db: Database): Promise<void>;
 }
 

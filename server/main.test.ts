@@ -169,7 +169,7 @@ describe("starting", () => {
       for (const secret of [SECRET, previous, token, ADMIN.password])
         expect(shown, commandOf(pid)).not.toContain(secret);
     }
-    // They arrived all the same.
+    // They arrived anyway.
     expect(await signIn(url)).toMatch(/^tidemark=tms_/);
     const asked = (headers: Record<string, string>) => fetch(`${url}/metrics`, { headers });
     expect((await asked({})).status).toBe(401);

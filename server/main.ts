@@ -21,9 +21,9 @@ const SAME_STOP_MS = 1_000;
  */
 const HUB_FLAGS = ["--heap-growing-percent=40", "--max-semi-space-size=8"];
 
-/** The master key, and the one it replaces: for the signer alone. */
-const KEEPER_SECRETS = ["TIDEMARK_SECRET", "TIDEMARK_SECRET_PREVIOUS"];
-/** For the hub alone. */
+/** Secrets that only the signer gets: the master key, and the key that it replaces. */
+const SIGNER_SECRETS = ["TIDEMARK_SECRET", "TIDEMARK_SECRET_PREVIOUS"];
+/** Secrets that only the hub gets. */
 const HUB_SECRETS = [
   "TIDEMARK_ADMIN_PASSWORD",
   "TIDEMARK_METRICS_TOKEN",
@@ -40,7 +40,7 @@ if (process.argv.length > 2) {
 }
 
 // Comes before anything else, because other processes of the same user can read the environment this process started with.
-const { values: secrets, isHidden } = takeSecrets([...KEEPER_SECRETS, ...HUB_SECRETS]);
+const { values: secrets, isHidden } = takeSecrets([...SIGNER_SECRETS, ...HUB_SECRETS]);
 if (!isHidden) {
   process.stderr.write(
     "This system shows what a process was started with to others of its user, and lets nobody change that: give secrets as files (TIDEMARK_SECRET_FILE).\n",
@@ -52,7 +52,7 @@ const only = (names: readonly string[]): Record<string, string> =>
 
 const signerVariables = (): NodeJS.ProcessEnv => {
   const kept: NodeJS.ProcessEnv = { NODE_ENV: "production" };
-  for (const name of ["PATH", "TZ", "TIDEMARK_DATA", ...KEEPER_SECRETS.map((secret) => `${secret}_FILE`)]) {
+  for (const name of ["PATH", "TZ", "TIDEMARK_DATA", ...SIGNER_SECRETS.map((secret) => `${secret}_FILE`)]) {
     const value = process.env[name];
     if (value !== undefined) kept[name] = value;
   }
@@ -66,7 +66,7 @@ const hubVariables = (): NodeJS.ProcessEnv => {
     // The page renderer would otherwise read `.env` files by itself, and with them a master key that is kept there.
     __NEXT_PROCESSED_ENV: "true",
   };
-  for (const name of KEEPER_SECRETS) delete kept[`${name}_FILE`];
+  for (const name of SIGNER_SECRETS) delete kept[`${name}_FILE`];
   return kept;
 };
 
@@ -121,7 +121,7 @@ pipe.destroy();
 // Secrets go over the IPC channel of each process, never through its environment. Errors are ignored here: the exit handlers
 // below report a process that ended at once.
 const sent = (): void => undefined;
-signer.send({ secrets: only(KEEPER_SECRETS) }, sent);
+signer.send({ secrets: only(SIGNER_SECRETS) }, sent);
 hub.send({ secrets: only(HUB_SECRETS) }, sent);
 
 let isReady = false;

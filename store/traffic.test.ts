@@ -5,7 +5,7 @@ test("who asks what was counted waits for requests that were answered and not co
   const traffic = openTraffic("on");
   await traffic.recorded();
   traffic.requestBegan();
-  // Still under way: whoever stalls it on purpose may ask all the same.
+  // Still under way: whoever stalls it on purpose may ask anyway.
   await traffic.recorded();
   const [first, second] = [traffic.answered(), traffic.answered()];
   let isTold = false;

@@ -6,14 +6,8 @@ import { readNetwork, setNetwork } from "#storage/network/network.ts";
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
 import { mayNameRun } from "./command-line/address.ts";
 import { parseCommandLine, type Invocation } from "./command-line/cli.ts";
-import {
-  type Config,
-  type Environment,
-  networkSettings,
-  platformFacts,
-  resolveConfig,
-  terminalWishes,
-} from "./command-line/config.ts";
+import type { Environment } from "./base/environment.ts";
+import { type Config, networkSettings, platformFacts, resolveConfig, terminalOptions } from "./command-line/config.ts";
 import { rawKeysWarning } from "./command-line/key-facts.ts";
 import { JOINING, READS_BUCKET, STANDALONE } from "./command-line/command-groups.ts";
 import type { CommandName } from "./command-line/commands.ts";
@@ -24,7 +18,7 @@ import { openInput } from "./command-line/read-input.ts";
 import { nameStandaloneStore, nameStore } from "./keys/named-store.ts";
 import { hideToken, takeToken } from "./program/hide-token.ts";
 import { reapAsFirst } from "./program/reap-as-first.ts";
-import { ERRAND_WORD } from "./engines/errand-word.ts";
+import { ENGINE_COMMAND } from "./engines/engine-command.ts";
 import { createTerminal, visibleJson, type Streams, type Terminal } from "./command-line/terminal.ts";
 import { withinMemory, withinMemoryAlways } from "./store-session/within-memory.ts";
 import type { Verb } from "./command-line/verb.ts";
@@ -100,7 +94,7 @@ async function run(invocation: Invocation): Promise<number> {
   const { command, flags, operands } = invocation;
   // Commands in VERBS set the flag after their modules are loaded, see below; the others need not start as fast.
   if (!(command in VERBS)) keepYoungSmall();
-  const terminal = createTerminal(streams, terminalWishes(process.env, flags));
+  const terminal = createTerminal(streams, terminalOptions(process.env, flags));
   if (flags.has("help")) {
     const { commandHelp } = await import("./cli/help.ts");
     streams.out(`${commandHelp(command)}\n`);
@@ -295,10 +289,10 @@ async function runStoppable(
 /** Serves a `tidemark bench` process, which started this one and writes its request to stdin. */
 async function serveAsEngine(): Promise<number> {
   setNetwork(readNetwork(networkSettings(process.env)));
-  const { serveErrand } = await import("./engines/serve-errand.ts");
+  const { serveEngineRequest } = await import("./engines/serve-engine-request.ts");
   keepYoungSmall();
   const say = (line: string) => output(Buffer.from(`${line}\n`));
-  const answer = await serveErrand(process.stdin, say);
+  const answer = await serveEngineRequest(process.stdin, say);
   await say(JSON.stringify(answer));
   return answer.fault === null ? 0 : FAULTS[answer.fault.code].exit;
 }
@@ -321,13 +315,13 @@ async function helpFor({ flags, operands }: Invocation): Promise<string> {
 /** Tells whether output is JSON, even for an invalid command line. Arguments after `--` are the program's. */
 function isJson(args: readonly string[]): boolean {
   const own = args.includes("--") ? args.slice(0, args.indexOf("--")) : args;
-  return own.includes("--json") || terminalWishes(process.env, new Map()).json;
+  return own.includes("--json") || terminalOptions(process.env, new Map()).json;
 }
 
 async function main(): Promise<number> {
   const args = process.argv.slice(2);
   try {
-    if (args[0] === ERRAND_WORD) return await serveAsEngine();
+    if (args[0] === ENGINE_COMMAND) return await serveAsEngine();
     return await run(parseCommandLine(args));
   } catch (error) {
     const fault = lostFolderFault(error) ?? toFault(error);

@@ -10,7 +10,7 @@ const SHOWS = [
   { id: "versions", label: "Versions" },
   { id: "uploads", label: "Unfinished uploads" },
 ];
-const ORDERS = [
+const COMMANDS = [
   { id: "name", label: "by name" },
   { id: "size", label: "by size" },
   { id: "date", label: "by date" },
@@ -57,7 +57,7 @@ export function BrowseTools({ place, go, children }: BrowseToolsProps) {
         <div className="sm:hidden">
           <FilterWords
             label="Order"
-            words={ORDERS}
+            words={COMMANDS}
             value={place.sort}
             onChange={(word) => go({ sort: SORTS.find((sort) => sort === word) ?? "name", order: "" }, "step")}
           />

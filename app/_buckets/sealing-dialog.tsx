@@ -62,11 +62,11 @@ export function SealingDialog({ view, onClose }: { view: ProfileView; onClose: (
 const isSealing = (value: string): value is Sealing => SEALINGS.some((one) => one === value);
 
 function Choice({ profileId, shown, onChanged }: { profileId: string; shown: SealingView; onChanged: () => void }) {
-  const [wish, setWish] = useState<Sealing>(shown.sealing);
+  const [chosen, setChosen] = useState<Sealing>(shown.sealing);
   const [understood, setUnderstood] = useState(false);
   const whyNot = useWhyNot("admin");
-  const set = useAction(() => hub.sealing.set.mutate({ id: profileId, sealing: wish, understood }));
-  const isNew = shown.sealing === "off" && wish !== "off";
+  const set = useAction(() => hub.sealing.set.mutate({ id: profileId, sealing: chosen, understood }));
+  const isNew = shown.sealing === "off" && chosen !== "off";
   return (
     <section aria-label="New checkpoints">
       <p className="text-soft">
@@ -80,10 +80,10 @@ function Choice({ profileId, shown, onChanged }: { profileId: string; shown: Sea
           <Select
             {...ids}
             label="New checkpoints are"
-            value={wish}
+            value={chosen}
             disabled={whyNot !== null}
             choices={SEALING_CHOICES}
-            onChange={(value) => isSealing(value) && setWish(value)}
+            onChange={(value) => isSealing(value) && setChosen(value)}
           />
         )}
       </Field>
@@ -112,7 +112,7 @@ function Choice({ profileId, shown, onChanged }: { profileId: string; shown: Sea
           </label>
         </Banner>
       )}
-      {wish !== shown.sealing && (
+      {chosen !== shown.sealing && (
         <div className="mt-2 flex justify-end">
           <Button
             look="main"
@@ -120,11 +120,11 @@ function Choice({ profileId, shown, onChanged }: { profileId: string; shown: Sea
             onClick={() =>
               set.run(undefined, () => {
                 onChanged();
-                say("quiet", SEALING_STATES[wish]);
+                say("quiet", SEALING_STATES[chosen]);
               })
             }
           >
-            {wish === "off" ? "Switch encryption off" : isNew ? "Switch encryption on" : "Save"}
+            {chosen === "off" ? "Switch encryption off" : isNew ? "Switch encryption on" : "Save"}
           </Button>
         </div>
       )}

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { TensorTree } from "#protocol/checkpoint/inspect.ts";
 import { layerLevel } from "./layer-sizes.ts";
 
-/** A part of a name with what lies below it; `own` tensors of so many elements, four bytes each, end here. */
+/** A part of a name with what lies below it; `own` tensors of this many elements, four bytes each, end here. */
 function part(name: string, own: readonly number[], children: readonly TensorTree[] = []): TensorTree {
   const sum = (key: "tensors" | "parameters" | "sizeBytes") => children.reduce((total, child) => total + child[key], 0);
   const parameters = own.reduce((total, elements) => total + elements, 0);

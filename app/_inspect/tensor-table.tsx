@@ -21,7 +21,7 @@ const COLUMNS: readonly Column[] = [
   { key: "size", head: "Size", align: "right" },
 ];
 const HEIGHT = 35;
-const ORDERS = TENSOR_ORDERS.map((id) => ({
+const COMMANDS = TENSOR_ORDERS.map((id) => ({
   id,
   label: { file: "File order", name: "By name", size: "Largest first" }[id],
 }));
@@ -53,7 +53,7 @@ export function TensorTable({ tensors, omitted, onMore }: TensorTableProps) {
       }
       side={
         <>
-          <FilterWords label="Order of tensors" words={ORDERS} value={order} onChange={setWord} />
+          <FilterWords label="Order of tensors" words={COMMANDS} value={order} onChange={setWord} />
           <SearchField label="Filter tensors" value={words} onChange={setWords} placeholder="Name, dtype, shape" />
         </>
       }

@@ -29,7 +29,7 @@ const OUTCOME_LOOKS: Readonly<Record<AttemptOutcome, JobLook>> = {
 export const attemptLook = ({ outcome }: Pick<JobAttemptRow, "outcome">): JobLook =>
   outcome === null ? JOB_LOOKS.running : OUTCOME_LOOKS[outcome];
 
-/** Says that a job's data is in the hands of its worker. */
+/** Says that the worker of a Kelpie job moves its data, which the hub does not verify. */
 export const KELPIE_WORDS = "synced by Kelpie, not verified";
 
 /** Returns why a job waits or has failed; null when its state says everything. */

@@ -7,7 +7,7 @@ import type { EpochView } from "#protocol/checkpoint/lineage.ts";
 import type { CheckpointRow } from "#protocol/wire/views.ts";
 import { useHubNow, useNode } from "../_hub/live/live.tsx";
 import { useWhyNot } from "../_hub/session/person.tsx";
-import { KeepMarks, RowKeeping, tagWords, usePinKey } from "../_keeping/row-keeping.tsx";
+import { KeepMarks, RowRetention, tagWords, usePinKey } from "../_retention/row-retention.tsx";
 import { useDialogs } from "../_shell/dialogs.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { CountCell } from "../_ui/tables/count-cell.tsx";
@@ -121,7 +121,7 @@ function CheckpointRowView({ row, fate }: { row: CheckpointRow; fate: "lost" | "
         {/* Stacked where there is no room side by side. */}
         <span className="inline-flex flex-wrap items-center justify-end gap-1 align-middle">
           <span className="inline-flex">
-            <RowKeeping row={row} />
+            <RowRetention row={row} />
           </span>
           <Button
             size="small"

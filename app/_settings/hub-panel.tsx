@@ -59,7 +59,7 @@ const SOURCES: Record<HubSettingView["source"], string> = {
   default: "default",
   environment: "environment",
   file: "file",
-  keeper: "with the signer",
+  signer: "with the signer",
 };
 
 function SettingRow({ row }: { row: HubSettingView }) {
@@ -92,7 +92,7 @@ function valueWords({ source, value, usual }: HubSettingView): string {
   switch (source) {
     case "default":
       return usual;
-    case "keeper":
+    case "signer":
       return "not available to the pages";
     case "file":
       return "set, not shown";

@@ -1,14 +1,14 @@
 "use client";
 import { createContext, use, useState, type ReactNode } from "react";
 import { useNode } from "../_hub/live/live.tsx";
-import type { OrderKind } from "../_orders/order-form.ts";
+import type { CommandKind } from "../_commands/command-form.ts";
 import type { RestoreRequest } from "../_restore/restore-choice.ts";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 
 /** Request for the command dialog. The dialogs of this module open from any page and are loaded on first use. */
 interface OrderRequest {
   nodeId: string;
-  kind: OrderKind;
+  kind: CommandKind;
 }
 interface Dialogs {
   addNode: () => void;
@@ -24,7 +24,7 @@ const DialogsContext = createContext<Dialogs>({
 export const useDialogs = (): Dialogs => use(DialogsContext);
 
 const AddNodeDialog = onDemand(() => import("../_add-node/add-node-dialog.tsx").then((module) => module.AddNodeDialog));
-const OrderDialog = onDemand(() => import("../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
+const CommandDialog = onDemand(() => import("../_commands/command-dialog.tsx").then((module) => module.CommandDialog));
 const RestoreDialog = onDemand(() => import("../_restore/restore-dialog.tsx").then((module) => module.RestoreDialog));
 
 export function DialogsProvider({ children }: { children: ReactNode }) {
@@ -37,7 +37,7 @@ export function DialogsProvider({ children }: { children: ReactNode }) {
       {children}
       {adding && <AddNodeDialog onClose={() => setAdding(false)} />}
       {ordering !== null && ordered !== null && (
-        <OrderDialog nodes={[ordered]} kind={ordering.kind} onClose={() => setOrdering(null)} />
+        <CommandDialog nodes={[ordered]} kind={ordering.kind} onClose={() => setOrdering(null)} />
       )}
       {restoring !== null && <RestoreDialog request={restoring} onClose={() => setRestoring(null)} />}
     </DialogsContext>

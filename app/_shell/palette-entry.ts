@@ -1,4 +1,4 @@
-import type { OrderKind } from "../_orders/order-form.ts";
+import type { CommandKind } from "../_commands/command-form.ts";
 import type { RestoreRequest } from "../_restore/restore-choice.ts";
 
 export interface Entry {
@@ -21,7 +21,7 @@ export interface PaletteScope {
   mayAct: boolean;
   go: (path: string) => () => void;
   restore: (request: RestoreRequest) => void;
-  order: (request: { nodeId: string; kind: OrderKind }) => void;
+  order: (request: { nodeId: string; kind: CommandKind }) => void;
 }
 
 /** Returns an entry for an action. */

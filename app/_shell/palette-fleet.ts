@@ -3,12 +3,12 @@ import type { FoundCheckpoint } from "#protocol/wire/checkpoint-pages.ts";
 import type { ProfileView } from "#protocol/wire/profile-views.ts";
 import type { NodeRow, RunRow } from "#protocol/wire/views.ts";
 import { nodeFactsLine } from "../_nodes/node-filter.ts";
-import type { OrderKind } from "../_orders/order-form.ts";
+import type { CommandKind } from "../_commands/command-form.ts";
 import { act, type Entry, type PaletteScope } from "./palette-entry.ts";
 
 /** Makes the palette's entries for runs, steps, nodes and buckets, and for actions on each. */
 
-const NODE_ORDERS: readonly { kind: OrderKind; words: string }[] = [
+const NODE_ORDERS: readonly { kind: CommandKind; words: string }[] = [
   { kind: "hold", words: "Pause" },
   { kind: "release", words: "Resume" },
   { kind: "limit", words: "Limit" },

@@ -19,7 +19,7 @@ import { makeFolder } from "../stage/open-stage.ts";
 import { startServer } from "../stage/start-server.ts";
 import { findTools, type ReadyTool, TOOL_NAMES, type ToolName } from "../tools/find-tools.ts";
 import { sdk } from "../tools/sdk.ts";
-import type { Errand, Tool } from "../tools/tool.ts";
+import type { ToolTask, Tool } from "../tools/tool.ts";
 import { openFarEnd } from "./open-far-end.ts";
 import { keptFirstBytes, type FirstByteResult, type FirstByteRun } from "./result.ts";
 import { firstByteOf } from "./timeline.ts";
@@ -207,7 +207,7 @@ async function openStage(settings: LinkSettings): Promise<FirstByteStage> {
   const resolv = join(folder, "resolv.conf");
   await writeFile(resolv, `nameserver ${address}\n`);
   const [source, target, scratch] = [join(folder, "source"), join(folder, "target"), join(folder, "scratch")];
-  const errandOf = async (direction: Direction, bytes: number): Promise<Errand> => {
+  const taskOf = async (direction: Direction, bytes: number): Promise<ToolTask> => {
     for (const path of [target, scratch]) await rm(path, { recursive: true, force: true });
     await mkdir(scratch);
     return {
@@ -230,13 +230,13 @@ async function openStage(settings: LinkSettings): Promise<FirstByteStage> {
     source,
     empty: server.empty,
     fill: async (bytes) => {
-      const errand = { ...(await errandOf("up", bytes)), endpoint: server.endpoint, caFile: null };
-      const command = await sdk.command(errand);
+      const task = { ...(await taskOf("up", bytes)), endpoint: server.endpoint, caFile: null };
+      const command = await sdk.command(task);
       const measured = command && (await measure(command, { netns: serverNetns, scratch, limitMs: LIMIT_MS, signal }));
       if (measured?.why !== null) throw new BenchError(`The store could not be filled: ${measured?.why}.`);
     },
     run: async (tool, { direction, bytes }) => {
-      const command = await tool.command(await errandOf(direction, bytes));
+      const command = await tool.command(await taskOf(direction, bytes));
       if (command === null) return null;
       await far.events();
       const { costs, why } = await measure(command, { netns: clientNetns, resolv, scratch, limitMs: LIMIT_MS, signal });

@@ -18,7 +18,7 @@ import { type FleetMeasured, type FleetResult, type Phase, readFleetResults, sav
 import { sendCommands } from "./send-commands.ts";
 import { usageOf } from "./watch-process.ts";
 import { watchScreen } from "./watch-screen.ts";
-import { fleetPage, wishesOf } from "./write-page.ts";
+import { fleetPage, requirementsOf } from "./write-page.ts";
 
 /** `npm run bench -- fleet`: simulates a fleet on one hub that has one core of this machine. */
 
@@ -209,7 +209,7 @@ export async function benchFleet(args: readonly string[]): Promise<void> {
     if (options.databases.length > 1) console.log(database === "sqlite" ? "SQLite:" : "PostgreSQL:");
     const result = { ...machine, command: commandOf("fleet", args), ...(await runOn(database, options)) };
     results.push(result);
-    for (const { says, isMet } of wishesOf(result)) if (!isMet) failWith(says);
+    for (const { says, isMet } of requirementsOf(result)) if (!isMet) failWith(says);
     if (options.save) await saveFleetResult(result);
   }
   if (options.save) await writePage();

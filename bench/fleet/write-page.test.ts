@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { TEST_MACHINE } from "../report/test-machine.ts";
 import type { FleetResult } from "./result.ts";
-import { fleetPage, wishesOf } from "./write-page.ts";
+import { fleetPage, requirementsOf } from "./write-page.ts";
 
 const result: FleetResult = {
   nodes: 10_000,
@@ -18,7 +18,7 @@ const result: FleetResult = {
   ...TEST_MACHINE,
 };
 const unmet = (changes: Partial<FleetResult>) =>
-  wishesOf({ ...result, ...changes }).flatMap(({ says, isMet }) => (isMet ? [] : [says]));
+  requirementsOf({ ...result, ...changes }).flatMap(({ says, isMet }) => (isMet ? [] : [says]));
 
 test("a fleet is held to what is asked of its size", () => {
   expect(unmet({})).toEqual([]);

@@ -8,7 +8,7 @@ const percent = (share: number): string => `${(share * 100).toFixed(1)} %`;
 const ms = (value: number | null): string => (value === null ? "never" : `${count(Math.round(value))} ms`);
 
 /** A requirement for a fleet of this size, and whether the result meets it. */
-export interface Wish {
+export interface Requirement {
   says: string;
   isMet: boolean;
 }
@@ -17,21 +17,21 @@ const cpuOf = (phases: readonly Phase[]): number => Math.max(...phases.map(({ cp
 const rssOf = (phases: readonly Phase[]): number => Math.max(...phases.map(({ rssMb }) => rssMb));
 
 /** Returns the requirements for a result. */
-export function wishesOf(result: FleetResult): Wish[] {
+export function requirementsOf(result: FleetResult): Requirement[] {
   const { nodes, phases, killed, commandMs, screenMs, lostEnds, commandsTwice } = result;
-  const wishes: Wish[] = [
+  const list: Requirement[] = [
     { says: "no acknowledged report lost", isMet: lostEnds === 0 },
     { says: "no command executed twice", isMet: commandsTwice === 0 },
     { says: "commands at P99 within 1 s", isMet: commandMs.p99 !== null && commandMs.p99 < 1000 },
   ];
-  if (screenMs !== null) wishes.push({ says: "from report to screen at P95 within 2 s", isMet: screenMs.p95 < 2000 });
+  if (screenMs !== null) list.push({ says: "from report to screen at P95 within 2 s", isMet: screenMs.p95 < 2000 });
   if (nodes >= 10_000) {
-    wishes.push({ says: "CPU below 70 % of one core", isMet: cpuOf(phases) < 0.7 });
-    wishes.push({ says: "memory below 1 GB", isMet: rssOf(phases) < 1000 });
+    list.push({ says: "CPU below 70 % of one core", isMet: cpuOf(phases) < 0.7 });
+    list.push({ says: "memory below 1 GB", isMet: rssOf(phases) < 1000 });
   }
-  if (nodes <= 200) wishes.push({ says: "CPU below 5 % of one core", isMet: cpuOf(phases) < 0.05 });
-  if (killed !== null) wishes.push({ says: "ready within 5 s", isMet: killed.readyMs.worst < 5000 });
-  return wishes;
+  if (nodes <= 200) list.push({ says: "CPU below 5 % of one core", isMet: cpuOf(phases) < 0.05 });
+  if (killed !== null) list.push({ says: "ready within 5 s", isMet: killed.readyMs.worst < 5000 });
+  return list;
 }
 
 function section(result: FleetResult): string {
@@ -55,7 +55,7 @@ function section(result: FleetResult): string {
           `* Killed with -9 ${killed.kills} times: ready after ${ms(killed.readyMs.p50)} (P50), ${ms(killed.readyMs.worst)} at worst; every node back ${killed.allBackSeconds.p50.toFixed(1)} s later (P50), ${killed.allBackSeconds.worst.toFixed(1)} s at worst; in the busiest second ${percent(killed.busiestSecond)} of the fleet came.`,
         ]),
   ];
-  const judged = wishesOf(result).map(({ says, isMet }) => `* ${isMet ? "met" : "**not met**"}: ${says}`);
+  const judged = requirementsOf(result).map(({ says, isMet }) => `* ${isMet ? "met" : "**not met**"}: ${says}`);
   return `## ${count(nodes)} nodes${killed === null ? "" : ", and a hub that is killed"}
 
 A report of each every ${everySeconds} s, an upload every ${intervalSeconds} s.

@@ -21,7 +21,7 @@ const READY_MS = 180_000;
 const HELP = "npm run bench -- history [--nodes 200,10000] [--days 30] [--repeat 5]\n";
 
 /** Parses the command line. @throws BenchError that says what was not understood */
-function readWishes(args: readonly string[]) {
+function readOptions(args: readonly string[]) {
   try {
     const { values } = parseArgs({
       args: [...args],
@@ -49,16 +49,16 @@ function readWishes(args: readonly string[]) {
 }
 
 export async function runHistory(args: readonly string[]): Promise<void> {
-  const wishes = readWishes(args);
-  if (wishes.help) {
+  const options = readOptions(args);
+  if (options.help) {
     console.log(HELP);
     return;
   }
-  for (const nodes of wishes.nodes) await benchFleet({ ...wishes, nodes });
+  for (const nodes of options.nodes) await benchFleet({ ...options, nodes });
 }
 
-async function benchFleet(wishes: { nodes: number; days: number; repeat: number }): Promise<void> {
-  const { nodes, days, repeat } = wishes;
+async function benchFleet(options: { nodes: number; days: number; repeat: number }): Promise<void> {
+  const { nodes, days, repeat } = options;
   console.log(`\n${nodes} nodes, ${days} days`);
   const dataDir = await mkdtemp(join(tmpdir(), "tidemark-bench-history-"));
   try {

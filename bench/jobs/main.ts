@@ -73,7 +73,7 @@ const take = async (hub: HubAddress, { credential, bootId }: Node, about: { queu
   return taken.parse(await callHub(hub, { path: "node.takeJob", body, credential })).job;
 };
 
-/** Claims and ends jobs until so many were claimed. Returns how long each claim took, ms. @throws BenchError when a claim finds none */
+/** Claims and ends jobs until this many were claimed. Returns how long each claim took, ms. @throws BenchError when a claim finds none */
 async function claimAll(hub: HubAddress, nodes: readonly Node[], claims: number): Promise<number[]> {
   const times: number[] = [];
   let left = claims;

@@ -176,15 +176,15 @@ function failures({ failingStore, killed }: LinksResult): string {
   const away =
     killed === null
       ? "No node was killed."
-      : `${killed.node} was killed with everything it ran after ${killed.afterSeconds.toFixed(0)} s, in its turn at ${killed.store}, and stayed away. It had told ${killed.casesTold} cases of its ${killed.casesPlanned}; ${killed.casesKept} stand in the tables, those that were never told count neither as measured nor as failed. Its turns ended as ${Object.entries(
+      : `${killed.node} and all its processes were killed after ${killed.afterSeconds.toFixed(0)} s, while it measured ${killed.store}, and did not come back. It had reported ${killed.casesTold} of its ${killed.casesPlanned} cases; the tables have ${killed.casesKept} of them. Cases that it did not report count neither as measured nor as failed. Its turns ended as ${Object.entries(
           killed.turns,
         )
           .map(([ending, turns]) => `${ending} (${turns})`)
           .join(
             ", ",
-          )}.${killed.turns["cancelled"] === undefined ? "" : " Those that it never began were cancelled by hand when all others were over; the hub would have given them up ten minutes later."}`;
+          )}.${killed.turns["cancelled"] === undefined ? "" : " Its turns that had not begun were cancelled by hand when all others had ended; the hub would have ended them ten minutes later."}`;
   return [
-    `${store} fails 2 of a hundred requests for parts: half with 503 SlowDown, half with 403 AccessDenied. It was asked for ${requests} and failed ${failedRequests}. As in the guide no case is tried again; what an engine tries again by itself is part of what it is. "Without cause" are failed cases none of whose requests the store let fail; ${failedElsewhere} cases failed at the other two stores.`,
+    `${store} fails 2 of 100 requests for parts: half with 503 SlowDown, half with 403 AccessDenied. It received ${requests} such requests and failed ${failedRequests}. No case is repeated, as in the guide; an engine may retry requests by itself. "Without cause" counts failed cases in which the store failed no request. At the other two stores ${failedElsewhere} cases failed.`,
     table(head, rows),
     away,
   ].join("\n\n");

@@ -4,7 +4,7 @@ import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import type { Tool as InstalledTool } from "#e2e/servers/install.ts";
 import { encodeKey, presign } from "#storage/signing/sigv4.ts";
-import { baseEnvironment, type Errand, type Tool } from "./tool.ts";
+import { baseEnvironment, type ToolTask, type Tool } from "./tool.ts";
 
 const run = promisify(execFile);
 const SPLITTING = "-x16 -s16 -k1M --file-allocation=falloc";
@@ -24,34 +24,34 @@ export function aria2(installed: InstalledTool): Tool {
       return { version: stdout.split("\n")[0]?.replace("aria2 version ", "") ?? "" };
     },
     inFlight: () => null,
-    command: async (errand) => {
-      if ("missing" in installed || errand.direction === "up") return null;
-      const list = join(errand.scratch, "urls");
-      await writeFile(list, inputFile(errand));
+    command: async (task) => {
+      if ("missing" in installed || task.direction === "up") return null;
+      const list = join(task.scratch, "urls");
+      await writeFile(list, inputFile(task));
       return {
         program: installed.program,
         args: [
           `--input-file=${list}`,
           ...`${SPLITTING} ${FILES_AT_A_TIME} ${QUIET}`.split(" "),
-          ...(errand.caFile === null ? [] : [`--ca-certificate=${errand.caFile}`]),
+          ...(task.caFile === null ? [] : [`--ca-certificate=${task.caFile}`]),
         ],
-        env: baseEnvironment(errand),
+        env: baseEnvironment(task),
       };
     },
   };
 }
 
-function inputFile(errand: Errand): string {
+function inputFile(task: ToolTask): string {
   const entry = (key: string, path: string): string =>
-    `${presignedGet(errand, key)}\n  dir=${dirname(path)}\n  out=${basename(path)}\n`;
-  if (errand.names === null) return entry(errand.key, errand.path);
-  return errand.names.map((name) => entry(`${errand.key}/${name}`, join(errand.path, name))).join("");
+    `${presignedGet(task, key)}\n  dir=${dirname(path)}\n  out=${basename(path)}\n`;
+  if (task.names === null) return entry(task.key, task.path);
+  return task.names.map((name) => entry(`${task.key}/${name}`, join(task.path, name))).join("");
 }
 
-function presignedGet(errand: Errand, key: string): string {
-  const credential = { accessKeyId: errand.accessKey, secretAccessKey: errand.secretKey };
+function presignedGet(task: ToolTask, key: string): string {
+  const credential = { accessKeyId: task.accessKey, secretAccessKey: task.secretKey };
   return presign(
-    { method: "GET", origin: errand.endpoint, path: `/${errand.bucket}/${encodeKey(key)}`, query: [], headers: {} },
-    { credential, region: errand.region, nowMs: Date.now(), lifetimeMs: 3_600_000 },
+    { method: "GET", origin: task.endpoint, path: `/${task.bucket}/${encodeKey(key)}`, query: [], headers: {} },
+    { credential, region: task.region, nowMs: Date.now(), lifetimeMs: 3_600_000 },
   );
 }

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Tool as InstalledTool } from "#e2e/servers/install.ts";
-import { baseEnvironment, type Errand, s3Address, type Tool } from "./tool.ts";
+import { baseEnvironment, type ToolTask, s3Address, type Tool } from "./tool.ts";
 
 /** The peers in Go: rclone and s5cmd. */
 
@@ -41,11 +41,11 @@ export function rclone(installed: InstalledTool): Tool {
         : direction === "up"
           ? { parts: 10, partBytes: 10 * MIB, files: 1 }
           : null,
-    command: (errand) => {
+    command: (task) => {
       if ("missing" in installed) return null;
-      const store = `:s3:${errand.bucket}/${errand.key}`;
-      const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
-      const isFolder = errand.names !== null;
+      const store = `:s3:${task.bucket}/${task.key}`;
+      const ends = task.direction === "up" ? [task.path, store] : [store, task.path];
+      const isFolder = task.names !== null;
       return {
         program: installed.program,
         args: [
@@ -55,16 +55,12 @@ export function rclone(installed: InstalledTool): Tool {
           "--s3-provider=Other",
           "--s3-env-auth",
           "--s3-no-check-bucket",
-          `--s3-endpoint=${errand.endpoint}`,
-          `--s3-region=${errand.region}`,
-          ...(errand.caFile === null ? [] : ["--ca-cert", errand.caFile]),
-          ...(isFolder
-            ? RCLONE_MANY_FILES.split(" ")
-            : errand.bytes > ONE_PART_BYTES
-              ? RCLONE_ONE_FILE.split(" ")
-              : []),
+          `--s3-endpoint=${task.endpoint}`,
+          `--s3-region=${task.region}`,
+          ...(task.caFile === null ? [] : ["--ca-cert", task.caFile]),
+          ...(isFolder ? RCLONE_MANY_FILES.split(" ") : task.bytes > ONE_PART_BYTES ? RCLONE_ONE_FILE.split(" ") : []),
         ],
-        env: baseEnvironment(errand),
+        env: baseEnvironment(task),
       };
     },
   };
@@ -92,24 +88,24 @@ export function s5cmd(installed: InstalledTool, options: S5cmdOptions): Tool {
       names !== null
         ? { parts: 1, partBytes: 64 << 10, files: 256 }
         : { parts: tuning?.parts ?? 5, partBytes: (tuning?.partMib ?? 50) * MIB, files: 1 },
-    command: (errand) => {
+    command: (task) => {
       if ("missing" in installed) return null;
       // 256 workers move a folder anyway, so part flags would have no effect.
-      const wished = errand.setting === "ten-by-ten" ? TEN_BY_TEN : flags;
-      const asks = errand.names === null ? wished : [];
+      const wished = task.setting === "ten-by-ten" ? TEN_BY_TEN : flags;
+      const asks = task.names === null ? wished : [];
       return {
         program: installed.program,
-        args: ["--log", "error", "--endpoint-url", errand.endpoint, "cp", ...asks, ...s5cmdEnds(errand)],
-        env: baseEnvironment(errand),
+        args: ["--log", "error", "--endpoint-url", task.endpoint, "cp", ...asks, ...s5cmdEnds(task)],
+        env: baseEnvironment(task),
       };
     },
   };
 }
 
-function s5cmdEnds(errand: Errand): [string, string] {
-  const isFolder = errand.names !== null;
-  if (errand.direction === "up") {
-    return isFolder ? [join(errand.path, "*"), `${s3Address(errand)}/`] : [errand.path, s3Address(errand)];
+function s5cmdEnds(task: ToolTask): [string, string] {
+  const isFolder = task.names !== null;
+  if (task.direction === "up") {
+    return isFolder ? [join(task.path, "*"), `${s3Address(task)}/`] : [task.path, s3Address(task)];
   }
-  return isFolder ? [`${s3Address(errand)}/*`, `${errand.path}/`] : [s3Address(errand), errand.path];
+  return isFolder ? [`${s3Address(task)}/*`, `${task.path}/`] : [s3Address(task), task.path];
 }

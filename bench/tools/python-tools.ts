@@ -3,7 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Tool as InstalledTool } from "#e2e/servers/install.ts";
-import { baseEnvironment, type Availability, type Errand, s3Address, type Tool } from "./tool.ts";
+import { baseEnvironment, type Availability, type ToolTask, s3Address, type Tool } from "./tool.ts";
 
 /** The peers written in Python: boto3 with its own engine, AWS's C runtime (CRT) as boto3 drives it, and the aws command. */
 
@@ -58,14 +58,14 @@ export function boto3(peers: PythonPeers, engine: Engine): Tool {
         : "`TransferConfig(multipart_chunksize=10 MB, max_concurrency=10)`; small files on 64 threads",
     find: () => pythonVersions(peers, "boto3", engine),
     inFlight: inFlight(engine),
-    command: (errand) => {
+    command: (task) => {
       if ("missing" in peers.python) return null;
-      const kind = errand.names === null ? "file" : "folder";
-      const where = [errand.endpoint, errand.bucket, errand.key, errand.path];
+      const kind = task.names === null ? "file" : "folder";
+      const where = [task.endpoint, task.bucket, task.key, task.path];
       return {
         program: peers.python.program,
-        args: [SCRIPT, engine, errand.direction, kind, ...where],
-        env: { ...baseEnvironment(errand), ...crtPath(peers, engine) },
+        args: [SCRIPT, engine, task.direction, kind, ...where],
+        env: { ...baseEnvironment(task), ...crtPath(peers, engine) },
       };
     },
   };
@@ -80,24 +80,24 @@ export function awsCli(peers: Pick<PythonPeers, "python" | "aws">): Tool {
     setup: "`max_concurrent_requests = 10`, `multipart_chunksize = 10000000`; small files 64 requests",
     find: () => pythonVersions({ ...peers, crtFolder: NO_CRT }, "awscli", "classic"),
     inFlight: inFlight("classic"),
-    command: async (errand) => {
+    command: async (task) => {
       if ("missing" in peers.aws) return null;
-      const config = join(errand.scratch, "aws-config");
-      await writeFile(config, awsConfig(errand));
-      const store = s3Address(errand) + (errand.names === null ? "" : "/");
-      const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
-      const recursive = errand.names === null ? [] : ["--recursive"];
+      const config = join(task.scratch, "aws-config");
+      await writeFile(config, awsConfig(task));
+      const store = s3Address(task) + (task.names === null ? "" : "/");
+      const ends = task.direction === "up" ? [task.path, store] : [store, task.path];
+      const recursive = task.names === null ? [] : ["--recursive"];
       return {
         program: peers.aws.program,
-        args: ["--endpoint-url", errand.endpoint, "s3", "cp", "--only-show-errors", ...recursive, ...ends],
-        env: { ...baseEnvironment(errand), AWS_CONFIG_FILE: config },
+        args: ["--endpoint-url", task.endpoint, "s3", "cp", "--only-show-errors", ...recursive, ...ends],
+        env: { ...baseEnvironment(task), AWS_CONFIG_FILE: config },
       };
     },
   };
 }
 
-function awsConfig(errand: Errand): string {
-  const requests = errand.names === null ? 10 : FILES_AT_A_TIME;
+function awsConfig(task: ToolTask): string {
+  const requests = task.names === null ? 10 : FILES_AT_A_TIME;
   const lines = [
     `max_concurrent_requests = ${requests}`,
     "multipart_chunksize = 10000000",

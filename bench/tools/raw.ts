@@ -18,14 +18,14 @@ export const raw: Tool = {
     return { version: `${RAW_CONNECTIONS} connections` };
   },
   inFlight: () => null,
-  command: async (errand) => {
+  command: async (task) => {
     // Its bytes are not encrypted and have no names, so it is no upper limit for HTTPS or for many files.
-    if (errand.names !== null || errand.caFile !== null) return null;
-    const { address, port } = errand.rawAddress;
+    if (task.names !== null || task.caFile !== null) return null;
+    const { address, port } = task.rawAddress;
     return {
       program: await compileRaw(),
-      args: [errand.direction, address, String(port), String(errand.bytes), String(RAW_CONNECTIONS)],
-      env: baseEnvironment(errand),
+      args: [task.direction, address, String(port), String(task.bytes), String(RAW_CONNECTIONS)],
+      env: baseEnvironment(task),
     };
   },
 };

@@ -39,20 +39,20 @@ export const sdk: Tool = {
   },
   inFlight: ({ names }) =>
     names === null ? { parts: 10, partBytes: 10 * MB, files: 1 } : { parts: 1, partBytes: 64 << 10, files: 64 },
-  command: async (errand) => {
+  command: async (task) => {
     await (bundled ??= bundle());
     return {
       program: process.execPath,
       args: [
         BUNDLE,
-        errand.direction,
-        errand.names === null ? "file" : "folder",
-        errand.endpoint,
-        errand.bucket,
-        errand.key,
-        errand.path,
+        task.direction,
+        task.names === null ? "file" : "folder",
+        task.endpoint,
+        task.bucket,
+        task.key,
+        task.path,
       ],
-      env: baseEnvironment(errand),
+      env: baseEnvironment(task),
     };
   },
 };

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "#e2e/stage/start-process.ts";
 import type { Command } from "../measure/measure.ts";
-import { baseEnvironment, type Errand, s3Address, type Tool } from "./tool.ts";
+import { baseEnvironment, type ToolTask, s3Address, type Tool } from "./tool.ts";
 
 /** Build of Tidemark to run, and its name. */
 export interface TidemarkOptions {
@@ -31,25 +31,25 @@ export function tidemark(options: TidemarkOptions): Tool {
           ? { version: `Node ${process.versions.node}` }
           : { missing: `${options.build} does not exist` },
       ),
-    command: (errand) => tidemarkCommand(options, errand),
+    command: (task) => tidemarkCommand(options, task),
     inFlight: () => null,
   };
 }
 
-function tidemarkCommand(options: TidemarkOptions, errand: Errand): Command {
-  const isFolder = errand.names !== null;
-  const store = s3Address(errand) + (isFolder ? "/" : "");
-  const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
-  const sizes = errand.setting === "ten-by-ten" ? ["--concurrency", "10", "--part-size", "10MB"] : [];
+function tidemarkCommand(options: TidemarkOptions, task: ToolTask): Command {
+  const isFolder = task.names !== null;
+  const store = s3Address(task) + (isFolder ? "/" : "");
+  const ends = task.direction === "up" ? [task.path, store] : [store, task.path];
+  const sizes = task.setting === "ten-by-ten" ? ["--concurrency", "10", "--part-size", "10MB"] : [];
   const isModule = options.build.endsWith(".mjs");
   return {
     program: isModule ? process.execPath : options.build,
     args: [...(isModule ? [options.build] : []), "cp", ...sizes, ...ends],
     env: {
-      ...baseEnvironment(errand),
-      TIDEMARK_STATE: options.stateFolder ?? join(errand.scratch, "state"),
+      ...baseEnvironment(task),
+      TIDEMARK_STATE: options.stateFolder ?? join(task.scratch, "state"),
       ...personalSettings(),
-      TIDEMARK_ENDPOINT: errand.endpoint,
+      TIDEMARK_ENDPOINT: task.endpoint,
     },
   };
 }

@@ -2,7 +2,7 @@ import type { BenchCase, Direction } from "../cases.ts";
 import type { Command } from "../measure/measure.ts";
 
 /** One transfer that a tool is to make. */
-export interface Errand {
+export interface ToolTask {
   direction: Direction;
   endpoint: string;
   region: string;
@@ -42,26 +42,26 @@ export interface Tool {
   setup: string;
   find: () => Promise<Availability>;
   /** Returns the command of a transfer; null when the tool cannot do it. */
-  command: (errand: Errand) => Command | null | Promise<Command | null>;
+  command: (task: ToolTask) => Command | null | Promise<Command | null>;
   /** Null when by its documentation the tool holds no whole parts, or says nothing about it. */
-  inFlight: (errand: Pick<Errand, "direction" | "names">) => InFlight | null;
+  inFlight: (task: Pick<ToolTask, "direction" | "names">) => InFlight | null;
 }
 
 /** Returns the environment of every tool: the keys, where AWS tools look for them, and nothing personal. */
-export function baseEnvironment(errand: Errand): Record<string, string> {
-  const { caFile } = errand;
+export function baseEnvironment(task: ToolTask): Record<string, string> {
+  const { caFile } = task;
   return {
     PATH: process.env["PATH"] ?? "/usr/bin:/bin",
-    HOME: errand.scratch,
+    HOME: task.scratch,
     LANG: "C.UTF-8",
     NO_COLOR: "1",
-    AWS_ACCESS_KEY_ID: errand.accessKey,
-    AWS_SECRET_ACCESS_KEY: errand.secretKey,
-    AWS_REGION: errand.region,
-    AWS_DEFAULT_REGION: errand.region,
+    AWS_ACCESS_KEY_ID: task.accessKey,
+    AWS_SECRET_ACCESS_KEY: task.secretKey,
+    AWS_REGION: task.region,
+    AWS_DEFAULT_REGION: task.region,
     AWS_EC2_METADATA_DISABLED: "true",
     ...(caFile === null ? {} : { AWS_CA_BUNDLE: caFile, NODE_EXTRA_CA_CERTS: caFile, SSL_CERT_FILE: caFile }),
   };
 }
 
-export const s3Address = (errand: Pick<Errand, "bucket" | "key">): string => `s3://${errand.bucket}/${errand.key}`;
+export const s3Address = (task: Pick<ToolTask, "bucket" | "key">): string => `s3://${task.bucket}/${task.key}`;

@@ -43,7 +43,7 @@ test("an alert fires and is acknowledged, a deaf channel says so, and a crash is
 
   await page.getByRole("tab", { name: "Channels" }).click();
   await page.getByRole("button", { name: "Send a test to team slack" }).click();
-  await expect(page.getByText("The message could not be handed over")).toBeVisible();
+  await expect(page.getByText("The message could not be delivered")).toBeVisible();
   await page.getByRole("button", { name: "Turn off team slack" }).click();
   await expect(page.getByRole("button", { name: "Turn on team slack" })).toBeVisible();
   await page.emulateMedia({ colorScheme: "dark" });

@@ -154,7 +154,7 @@ test.describe("a bucket that lets no page in", () => {
     await page.getByRole("dialog").getByRole("button", { name: "Choose a folder" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Upload", exact: true }).click();
     const line = page.getByRole("listitem", { name: "upload of dataset/a.bin" });
-    await expect(line).toContainText("does not let this page in");
+    await expect(line).toContainText("does not allow requests of this page");
     expect(await seriousFaults(page)).toEqual([]);
     await line.getByRole("link", { name: "Set the CORS rule…" }).click();
     await page.getByRole("button", { name: "Write CORS" }).click();

@@ -71,7 +71,7 @@ test("encryption is switched on with its price understood, the key is exported, 
   await expect(page.getByText("encrypted", { exact: true })).toBeVisible();
   await expect(page.getByText("browsers cannot download it")).toBeVisible();
   await expect(page.getByRole("button", { name: /Download/ })).toHaveCount(0);
-  // The hub looks inside all the same.
+  // The hub looks inside anyway.
   await expect(page.getByText("model.safetensors").first()).toBeVisible();
   expect(await seriousFaults(page)).toEqual([]);
 });

@@ -105,7 +105,7 @@ test("an account is tested, an instance is recreated although work is lost, and 
   await expect(section).toContainText("Stopped: no job waits or runs.", { timeout: 30_000 });
 });
 
-/** Reports a run of which so many checkpoints are not safe. */
+/** Reports a run with this many unsafe checkpoints. */
 async function tellRun(
   node: Awaited<ReturnType<typeof enrolRogue>>,
   { unsafeCheckpoints, now }: { unsafeCheckpoints: number; now: number },

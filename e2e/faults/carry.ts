@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { createRateKeeper } from "./keep-rate.ts";
+import { createPacer } from "./pacer.ts";
 import type { Random } from "./random.ts";
 import type { Toxic } from "./toxics.ts";
 
@@ -36,7 +36,7 @@ const sleep = (ms: number) =>
 export async function carry(lane: Lane): Promise<void> {
   const { from, to } = lane;
   const queue = createQueue(to);
-  const pace = createRateKeeper({ now: () => performance.now(), sleep });
+  const pace = createPacer({ now: () => performance.now(), sleep });
   let passed = 0;
   try {
     for await (const chunk of from) {

@@ -27,7 +27,7 @@ export async function whenMoved(scene: Scene, copy: Copy, share: number): Promis
   return waitUntil("bytes move", read, { everyMs: 5 });
 }
 
-/** Resolves when the store has answered so many requests of a kind; "over" when the program ended before. */
+/** Resolves when the store has answered this many requests of a kind; "over" when the program ended before. */
 export async function whenAnswered(scene: Scene, copy: Copy, about: { op: string; count: number }) {
   let isOver = false;
   void copy.ended.then(() => {

@@ -59,7 +59,7 @@ export function writePayload(folder: string, shape: Payload["shape"], size: Payl
   return { shape: "many", path, sums, sizes, totalBytes: Object.values(sizes).reduce((sum, bytes) => sum + bytes, 0) };
 }
 
-/** One file of so many bytes. */
+/** One file of this many bytes. */
 export function writeFileOf(path: string, sizeBytes: number): Payload {
   const name = path.slice(path.lastIndexOf("/") + 1);
   const sum = writeRandom(path, sizeBytes);

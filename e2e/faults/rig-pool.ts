@@ -4,13 +4,13 @@ import { openRig, type Rig, type RigOptions } from "./rig.ts";
 /** Rigs that trials take and give back, so that several can run side by side and none shares a store with another. */
 export interface RigPool {
   /** Runs `work` with a rig whose store departs from AWS as the class says. */
-  use<T>(store: StoreWish, work: (rig: Rig) => Promise<T>): Promise<T>;
+  use<T>(store: StoreOptions, work: (rig: Rig) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 
-export type StoreWish = Pick<FaultClass, "quirks" | "provider">;
+export type StoreOptions = Pick<FaultClass, "quirks" | "provider">;
 
-/** A store keeps what it was sent: after so many trials it goes, with its gigabyte or two, and another one is opened. */
+/** A store keeps what it was sent: after this many trials it goes, with its gigabyte or two, and another one is opened. */
 const MOST_TRIALS = 25;
 
 export function createRigPool(options: Omit<RigOptions, "quirks" | "provider">): RigPool {
@@ -22,7 +22,7 @@ export function createRigPool(options: Omit<RigOptions, "quirks" | "provider">):
     trials.delete(rig);
     await rig.close();
   };
-  const take = async ({ quirks, provider }: StoreWish) => {
+  const take = async ({ quirks, provider }: StoreOptions) => {
     const known = quirks === undefined ? free.pop() : undefined;
     if (known !== undefined) return known;
     const rig = await openRig({

@@ -5,7 +5,7 @@
  */
 import { createRequire, syncBuiltinESMExports } from "node:module";
 
-interface Wish {
+interface ShimOptions {
   /** The fault is over once this file exists. */
   readonly until: string;
   /** `store.example` resolves to this machine; before `failMs` have passed it does not resolve. */
@@ -25,7 +25,7 @@ const fs = require("node:fs") as Module & { promises: Module };
 const dns = require("node:dns") as Module;
 const dnsLater = require("node:dns/promises") as Module;
 const real = { ...fs };
-const wish = JSON.parse(process.env.TIDEMARK_SHIM ?? "{}") as Wish;
+const wish = JSON.parse(process.env.TIDEMARK_SHIM ?? "{}") as ShimOptions;
 const isOver = (): boolean => real["existsSync"]?.(wish.until) === true;
 const startedAt = performance.now();
 

@@ -28,6 +28,6 @@ export interface ToxicRule {
   readonly direction: Direction;
   /** Share of the connections it is for, 0 to 1; drawn from the proxy's seed. Default 1. */
   readonly share?: number;
-  /** At most so many connections. */
+  /** At most this many connections. */
   readonly times?: number;
 }

@@ -33,6 +33,6 @@ test("sizes and times are said as this browser chose, on every page", () => {
   // Weeks of the ledger and days of usage are those of UTC, whoever looks.
   expect(having(/toLocale(Time|Date)String|Date\([^)]*\)\.toLocaleString/).toSorted()).toEqual([
     "app/_buckets/usage-words.ts",
-    "app/_losses/week-bars.tsx",
+    "app/_lost-work/week-bars.tsx",
   ]);
 });

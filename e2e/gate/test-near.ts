@@ -3,7 +3,7 @@ import { findLeft } from "./find-left.ts";
 import { distancesTo, readImportGraph } from "./import-graph.ts";
 import { ROOT } from "./run-step.ts";
 import { runSelection } from "./test.ts";
-import { startTally } from "./tally.ts";
+import { startSummary } from "./test-summary.ts";
 import { chooseNear } from "./choose-near.ts";
 import { listTestFiles } from "./test-files.ts";
 import { readTimes } from "./times.ts";
@@ -47,9 +47,9 @@ if (import.meta.main) {
     budgetSeconds: BUDGET_SECONDS,
   });
   console.log(`     ${changed.length} changed files reach ${distances.size} files`);
-  const tally = startTally();
-  await runSelection(tally, selection);
-  for (const command of await findLeft()) tally.fail("a process was left behind", command);
+  const summary = startSummary();
+  await runSelection(summary, selection);
+  for (const command of await findLeft()) summary.fail("a process was left behind", command);
   if (leftOut.length > 0) console.log(`     left out, they take too long: npm test -- ${leftOut.join(" ")}`);
-  tally.end("part of the tests");
+  summary.end("part of the tests");
 }

@@ -7,7 +7,7 @@ import { installChromium } from "./install-chromium.ts";
 import { installDebian } from "./install-debian.ts";
 import { playwrightStep } from "./playwright-step.ts";
 import { inCi } from "./run-step.ts";
-import { startTally, type Tally } from "./tally.ts";
+import { startSummary, type TestSummary } from "./test-summary.ts";
 import { findNamed, listTestFiles, type Selection, suitesOf } from "./test-files.ts";
 import { vitestStep } from "./vitest-step.ts";
 
@@ -28,25 +28,25 @@ const TITLES = {
 } as const;
 
 /** Runs the browser stories. Without Chromium they are skipped; in CI that is a failure. */
-async function browser(tally: Tally, files?: readonly string[]): Promise<void> {
+async function browser(summary: TestSummary, files?: readonly string[]): Promise<void> {
   try {
     await installChromium({ ci: inCi });
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    if (inCi) tally.fail("Chromium", why);
+    if (inCi) summary.fail("Chromium", why);
     else {
       const stories = (files ?? listTestFiles().browser).length;
       console.log(`skip ${stories} files of browser stories: ${why}`);
-      tally.add({ passed: 0, failed: 0, skipped: stories });
+      summary.add({ passed: 0, failed: 0, skipped: stories });
     }
     return;
   }
-  await tally.suite(TITLES.browser, playwrightStep(files));
+  await summary.suite(TITLES.browser, playwrightStep(files));
 }
 
-async function runAll(tally: Tally): Promise<void> {
+async function runAll(summary: TestSummary): Promise<void> {
   // Building the server takes minutes on a new machine, so it runs in parallel with the checks.
-  const installed = tally.attempt("install a real S3 server and the clients to compare with", async () => {
+  const installed = summary.attempt("install a real S3 server and the clients to compare with", async () => {
     await installServer("versitygw", { ci: needsAll() });
     await installPythonClients({ ci: needsAll() });
   });
@@ -56,8 +56,8 @@ async function runAll(tally: Tally): Promise<void> {
     await installChromium({ ci: inCi }).catch(() => undefined);
     return made;
   });
-  tally.add(await check());
-  const built = await tally.attempt("build the pages, the worker, and the hub for tests", async () => {
+  summary.add(await check());
+  const built = await summary.attempt("build the pages, the worker, and the hub for tests", async () => {
     await build();
     await prepareHub();
   });
@@ -66,22 +66,22 @@ async function runAll(tally: Tally): Promise<void> {
   await installed;
   const processes = async (): Promise<void> => {
     const env: Record<string, string> = "folder" in plain ? { PLAIN_ROOTS: plain.folder } : {};
-    if (built) await tally.suite(TITLES.process, vitestStep("process", { env }));
+    if (built) await summary.suite(TITLES.process, vitestStep("process", { env }));
   };
   const others = async (): Promise<void> => {
-    if (built) await browser(tally);
-    await tally.suite(TITLES.conformance, vitestStep("conformance"));
-    if (built) await tally.suite(TITLES.faults, vitestStep("faults"));
+    if (built) await browser(summary);
+    await summary.suite(TITLES.conformance, vitestStep("conformance"));
+    if (built) await summary.suite(TITLES.faults, vitestStep("faults"));
   };
   await Promise.all([processes(), others()]);
 }
 
 /** Runs the tests of a selection, one suite after another. */
-export async function runSelection(tally: Tally, selection: Selection): Promise<void> {
+export async function runSelection(summary: TestSummary, selection: Selection): Promise<void> {
   const names = suitesOf(selection);
   const isStaged = names.some((name) => name === "process" || name === "browser" || name === "faults");
   if (isStaged) {
-    const isBuilt = await tally.attempt("build what changed", async () => {
+    const isBuilt = await summary.attempt("build what changed", async () => {
       await build(names.includes("browser") || names.includes("process") ? undefined : "dist/tidemark.mjs");
       await prepareHub();
     });
@@ -89,19 +89,19 @@ export async function runSelection(tally: Tally, selection: Selection): Promise<
   }
   for (const name of names) {
     const files = selection[name] ?? [];
-    if (name === "browser") await browser(tally, files);
-    else await tally.suite(TITLES[name], vitestStep(name, { files }));
+    if (name === "browser") await browser(summary, files);
+    else await summary.suite(TITLES[name], vitestStep(name, { files }));
   }
 }
 
 if (import.meta.main) {
   const paths = process.argv.slice(2);
-  const tally = startTally();
+  const summary = startSummary();
   try {
-    if (paths.length > 0) await runSelection(tally, findNamed(paths));
-    else await runAll(tally);
-    for (const command of await findLeft()) tally.fail("a process was left behind", command);
-    tally.end(paths.length > 0 ? "part of the tests" : "keep the times");
+    if (paths.length > 0) await runSelection(summary, findNamed(paths));
+    else await runAll(summary);
+    for (const command of await findLeft()) summary.fail("a process was left behind", command);
+    summary.end(paths.length > 0 ? "part of the tests" : "keep the times");
   } catch (error) {
     console.error(error instanceof Error ? error.message : error);
     process.exitCode = 2;

@@ -59,7 +59,7 @@ test("a container of SaladCloud joins with the identity that its platform gives 
   await platform.identify(await sign("org-2"));
   const stranger = await start("stranger");
   expect((await stranger.exited).code).toBe(4);
-  expect(stranger.lines.join("\n")).toContain("The hub does not take this workload in");
+  expect(stranger.lines.join("\n")).toContain("The hub does not accept this workload");
   await platform.identify(await sign("org-1"));
   await start("salad-1");
   await waitUntil("it is online", async () => (await stateOf(opened, "salad-1")) === "online");

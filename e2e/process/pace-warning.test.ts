@@ -16,7 +16,7 @@ afterAll(() => stage.close());
 const MB = 1_000_000;
 const WARNING = "this uplink sustains one every";
 
-/** A node that writes checkpoints of this size, and sends with so many bytes per second. */
+/** A node that writes checkpoints of this size, and sends with this many bytes per second. */
 async function startSlow(name: string, about: { checkpointBytes: number; upBytesPerSecond: number }) {
   const flags = ["--limit-up", String(about.upBytesPerSecond), "--settle", "100ms"];
   const worker = await stage.startNode({ name, run: name, flags });

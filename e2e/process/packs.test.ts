@@ -25,7 +25,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const run = runName.parse("packed");
     const node = { name: "gpu-1", run, flags: ["--limit-up", "6MB", "--concurrency", "3"] };
     const folder = staged.folderOf(node.name);
-    // A pack whose answer is lost is stored all the same.
+    // A pack whose answer is lost is stored anyway.
     await armFault(staged.store, {
       op: "PutObject",
       keyPattern: "*00002.pack",

@@ -57,7 +57,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
   test("outside such a platform a link that is too slow ends the worker", async () => {
     const worker = await start({ name: "home", machine: null, flags: HARD });
     expect(await worker.exited).toMatchObject({ code: 4 });
-    expect(said(worker)).toContain("The link between this machine and the store is slower than was asked for");
+    expect(said(worker)).toContain("The link between this machine and the store is slower than required");
     expect(said(worker)).not.toContain("starts at");
     expect(await imds.askedAt("/v1/reallocate")).toEqual([]);
   });
@@ -87,7 +87,7 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
   test("a machine whose link is too slow is given back before the program starts", async () => {
     const worker = await start({ name: "slow", machine: "machine-slow", flags: HARD });
     expect(await worker.exited).toMatchObject({ code: 4 });
-    expect(said(worker)).toContain("The link between this machine and the store is slower than was asked for");
+    expect(said(worker)).toContain("The link between this machine and the store is slower than required");
     expect(said(worker)).not.toContain("starts at");
     expect(await imds.askedAt("/v1/reallocate")).toEqual([
       {

@@ -143,7 +143,7 @@ test("it is found by the folder that it writes, too, when the state folder is an
     program: stubborn(told, "once"),
   });
   expect(await second.exited).toMatchObject({ code: 4 });
-  expect(said(second)).toContain("The program of an earlier start runs still, without its worker");
+  expect(said(second)).toContain("The program of an earlier start still runs, without its worker");
   for (const pid of told.pids()) process.kill(pid, "SIGKILL");
 });
 

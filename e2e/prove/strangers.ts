@@ -18,7 +18,7 @@ import { HEALTH_MS, watchHub } from "./strangers/watch-hub.ts";
 
 const MOST_BYTES = 1_000_000_000;
 
-interface Wish {
+interface StrangersOptions {
   minutes: number;
   seed: number;
   /** Seeds of single fuzzer calls to repeat. */
@@ -31,7 +31,7 @@ const PARTS = ["rows", "holds", "fuzz"] as const;
 type Part = (typeof PARTS)[number];
 
 /** Parses the options. @throws Error with one sentence when something is wrong */
-function readWish(argv: readonly string[]): Wish {
+function readOptions(argv: readonly string[]): StrangersOptions {
   const { values } = parseArgs({
     args: [...argv],
     strict: true,
@@ -123,7 +123,7 @@ async function proveHolds(): Promise<string[]> {
 
 /** Runs the attacks and returns the exit code. */
 export async function proveStrangers(argv: readonly string[]): Promise<number> {
-  const wish = readWish(argv);
+  const wish = readOptions(argv);
   await bundleHub();
   const failed: string[] = [];
   const judge = (title: string, problems: readonly string[]) => {

@@ -199,7 +199,7 @@ export const root = {
       situation: "Quotes around the master key of a hub (TIDEMARK_SECRET).",
       outcome:
         "Refused for a new database. A database that was made with them opens; where the key does not fit, the quotes are named.",
-      test: "server/signer/keeper.test.ts > in quotes of an env file is refused for a new database; for an old one it is said where it does not fit",
+      test: "server/signer/signer.test.ts > in quotes of an env file is refused for a new database; for an old one it is said where it does not fit",
     },
     {
       situation: "A colon inside a path of TIDEMARK_WATCH.",
@@ -220,7 +220,7 @@ export const root = {
     {
       situation: "The disk is full, or the hub is killed, while it makes its master key at the first start.",
       outcome: "The key file is whole or not there; the next start makes one.",
-      test: "server/signer/keeper.test.ts > of which only a part fits on the disk leaves no file, so that the next start makes one",
+      test: "server/signer/signer.test.ts > of which only a part fits on the disk leaves no file, so that the next start makes one",
     },
     {
       situation: "Braces in TIDEMARK_INCLUDE.",

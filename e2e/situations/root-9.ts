@@ -91,7 +91,7 @@ export const root = {
     {
       situation: "The same, after it was emptied, and in the preview of a retention policy",
       outcome: "The sentence that reports the deletion names the buckets in which nothing is freed.",
-      test: "app/_keeping/empty-dialog.test.ts > the sentence after the trash was emptied says where nothing is freed, unless nothing is deleted",
+      test: "app/_retention/empty-dialog.test.ts > the sentence after the trash was emptied says where nothing is freed, unless nothing is deleted",
     },
     {
       situation: "`rm` and `sync --delete` in a bucket that keeps versions, or has an object lock",

@@ -7,14 +7,14 @@ import { fillTables } from "../testing/made-rows.ts";
 import { createFilePlace, fillFile, readFileMark } from "./file-place.ts";
 import { moveDatabase } from "./move-database.ts";
 import type { Place } from "./place.ts";
-import { tally, type Tally } from "./rows.ts";
+import { checksumTables, type TableChecksum } from "./rows.ts";
 import { presentTables, type Table } from "./tables.ts";
 
 let tables: Table[];
 let root: string;
 let from: Place;
 let to: Place;
-let before: Tally[];
+let before: TableChecksum[];
 beforeAll(async () => {
   tables = await presentTables();
 });
@@ -29,7 +29,7 @@ beforeEach(async () => {
 afterEach(() => rm(root, { recursive: true, force: true }));
 
 const NOW = Date.UTC(2026, 10, 30, 12);
-const contentOf = (place: Place): Promise<Tally[]> => place.read((source) => tally(source, tables));
+const contentOf = (place: Place): Promise<TableChecksum[]> => place.read((source) => checksumTables(source, tables));
 const move = (a = from, b = to) =>
   moveDatabase({ from: a, to: b, now: NOW, prepare: () => Promise.resolve(), keepAs: join(b.folder ?? "", "kept.db") });
 const opensAsHub = async ({ name }: Place): Promise<string> => {

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Fault } from "#protocol/faults/fault.ts";
 import { assertHere, type MoveMark } from "./move-mark.ts";
 import type { Place } from "./place.ts";
-import { copyRows, type Tally } from "./rows.ts";
+import { copyRows, type TableChecksum } from "./rows.ts";
 import { presentTables, type Table } from "./tables.ts";
 
 /**
@@ -13,7 +13,7 @@ import { presentTables, type Table } from "./tables.ts";
  * 3. The copy is marked as arrived.
  */
 
-export interface MoveWish {
+export interface MoveOptions {
   from: Place;
   to: Place;
   /** Epoch ms. */
@@ -22,14 +22,14 @@ export interface MoveWish {
   prepare: () => Promise<void>;
   /** Path for the file that the copy replaces. */
   keepAs: string;
-  onTable?: (tally: Tally) => void;
+  onTable?: (checksum: TableChecksum) => void;
 }
 
 export interface Moved {
   from: string;
   to: string;
   /** Empty when the copy was made by an earlier command, which was interrupted. */
-  tables: Tally[];
+  tables: TableChecksum[];
   /** Path of the file that lay there before; null when there was none to keep. */
   keptAt: string | null;
 }
@@ -40,14 +40,14 @@ const refuse = (detail: string): Fault => new Fault("BAD_INPUT", { op: "move", s
 async function assertFree(
   to: Place,
   before: MoveMark | null,
-  wish: { from: MoveMark | null; tables: readonly Table[] },
+  options: { from: MoveMark | null; tables: readonly Table[] },
 ) {
   // An earlier move did not get past its copy.
   if (before?.state === "arriving") return { keeps: false };
   // The data was moved from there to where it is now: what is left there is older.
-  if (before?.state === "moved" && wish.from?.state === "arrived" && wish.from.move === before.move)
+  if (before?.state === "moved" && options.from?.state === "arrived" && options.from.move === before.move)
     return { keeps: true };
-  if (before?.state === "moved" || (await to.hasRows(wish.tables))) {
+  if (before?.state === "moved" || (await to.hasRows(options.tables))) {
     throw refuse(`${to.name} holds the data of a hub already; give an empty database, or take that one away first`);
   }
   return { keeps: false };
@@ -57,7 +57,7 @@ async function assertFree(
  * Moves the data of a hub, or completes a move that was interrupted.
  * @throws Fault BAD_INPUT when the data cannot go there, NOT_FOUND, DATABASE_MOVED, DATABASE_COPY_DIFFERS, and those of `prepare`
  */
-export async function moveDatabase({ from, to, now, prepare, keepAs, onTable }: MoveWish): Promise<Moved> {
+export async function moveDatabase({ from, to, now, prepare, keepAs, onTable }: MoveOptions): Promise<Moved> {
   const at = new Date(now).toISOString();
   if (!(await from.exists())) {
     throw new Fault("NOT_FOUND", { op: "move", subject: from.name, detail: "there is no hub's database there" });

@@ -18,10 +18,10 @@ export interface Place {
   /** Gives one consistent state of the database to `work`. */
   read: <T>(work: (source: RowSource) => Promise<T>) => Promise<T>;
   /** Replaces all content by what `fill` writes, and the mark: all of it, or nothing when `fill` fails or the process ends. */
-  replace: <T>(wish: ReplaceWish<T>) => Promise<T>;
+  replace: <T>(options: ReplaceOptions<T>) => Promise<T>;
 }
 
-export interface ReplaceWish<T> {
+export interface ReplaceOptions<T> {
   tables: readonly Table[];
   fill: (target: RowTarget) => Promise<T>;
   mark: MoveMark | null;

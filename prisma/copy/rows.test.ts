@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { fillTables, madeRows } from "../testing/made-rows.ts";
 import { fillFile } from "./file-place.ts";
-import { copyRows, rowsAtOnce, tally, Tallying, type Row, type RowSource, type RowTarget } from "./rows.ts";
+import { checksumTables, copyRows, rowsAtOnce, TableHasher, type Row, type RowSource, type RowTarget } from "./rows.ts";
 import { openForRows, readSqliteRows } from "./sqlite-rows.ts";
 import { presentTables, type Table } from "./tables.ts";
 
@@ -24,9 +24,9 @@ const named = (name: string): Table => {
   return found;
 };
 const hashOf = (rows: readonly Row[]): string => {
-  const tallying = new Tallying();
-  tallying.add(rows);
-  return tallying.result("T").hash;
+  const hasher = new TableHasher();
+  hasher.add(rows);
+  return hasher.result("T").hash;
 };
 const make = (name: string, fill: (target: RowTarget) => Promise<unknown>) => fillFile(join(folder, name), fill, null);
 async function read<T>(name: string, work: (source: RowSource) => Promise<T>): Promise<T> {
@@ -61,7 +61,7 @@ describe("the hash of a table", () => {
     const [first = [], ...others] = rows;
     const whole = hashOf(rows);
     expect(hashOf(rows.toReversed())).toBe(whole);
-    const parts = new Tallying();
+    const parts = new TableHasher();
     for (const row of rows) parts.add([row]);
     expect(parts.result("T")).toEqual({ table: "T", rows: 3, hash: whole });
     const different = [
@@ -85,7 +85,7 @@ describe("a copy", () => {
     const read1 = await read("from", (from) => make("to", (to) => copyRows({ from, to, tables })));
     const read2 = await read("to", async (source) => {
       expect((await source.readNumbers(tables)).get("Event")).toBe(90);
-      return tally(source, tables);
+      return checksumTables(source, tables);
     });
     expect(read2).toEqual(read1);
     expect(read2.map(({ rows }) => rows)).toEqual(tables.map(() => 40));

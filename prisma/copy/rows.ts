@@ -9,7 +9,7 @@ import type { Table } from "./tables.ts";
 export type Cell = string | number | boolean | null;
 export type Row = readonly Cell[];
 
-/** The highest number that each table has given out by itself: it gives none out twice, whatever was deleted since. */
+/** The highest automatic number of each table. A number is never reused, even after a deletion. */
 export type Numbers = ReadonlyMap<string, number>;
 
 export interface RowSource {
@@ -25,7 +25,7 @@ export interface RowTarget extends RowSource {
 }
 
 /** The content of a table: equal for two databases exactly when they have the same rows, in whatever order. */
-export interface Tally {
+export interface TableChecksum {
   table: string;
   rows: number;
   /** The sum of the SHA-256 of all rows modulo 2^256, in hex. */
@@ -40,8 +40,8 @@ export const portableWhole = (value: bigint): Cell => {
   return Number.isSafeInteger(number) ? number : value.toString();
 };
 
-/** Adds rows to a tally. */
-export class Tallying {
+/** Counts and hashes the rows of one table. */
+export class TableHasher {
   #rows = 0;
   #sum = 0n;
 
@@ -51,7 +51,7 @@ export class Tallying {
     this.#rows += rows.length;
   }
 
-  result(table: string): Tally {
+  result(table: string): TableChecksum {
     return { table, rows: this.#rows, hash: this.#sum.toString(16).padStart(64, "0") };
   }
 }
@@ -75,42 +75,42 @@ export const rowsAtOnce = (widestBytes: number): number =>
   Math.max(1, Math.min(BATCH_ROWS, Math.floor(BATCH_BYTES / (widestBytes + OTHER_CELLS_BYTES))));
 
 /** Counts and hashes the rows of every table. */
-export async function tally(source: RowSource, tables: readonly Table[]): Promise<Tally[]> {
-  const tallies: Tally[] = [];
+export async function checksumTables(source: RowSource, tables: readonly Table[]): Promise<TableChecksum[]> {
+  const checksums: TableChecksum[] = [];
   for (const table of tables) {
-    const tallying = new Tallying();
-    for await (const rows of source.read(table)) tallying.add(rows);
-    tallies.push(tallying.result(table.name));
+    const hasher = new TableHasher();
+    for await (const rows of source.read(table)) hasher.add(rows);
+    checksums.push(hasher.result(table.name));
   }
-  return tallies;
+  return checksums;
 }
 
-export interface CopyWish {
+export interface CopyOptions {
   from: RowSource;
   to: RowTarget;
   tables: readonly Table[];
   /** Called when a table has been copied. */
-  onTable?: (tally: Tally) => void;
+  onTable?: (checksum: TableChecksum) => void;
 }
 
 /**
  * Copies every row into an empty database, then reads it back and compares.
  * @throws Fault DATABASE_COPY_DIFFERS
  */
-export async function copyRows({ from, to, tables, onTable }: CopyWish): Promise<Tally[]> {
-  const read: Tally[] = [];
+export async function copyRows({ from, to, tables, onTable }: CopyOptions): Promise<TableChecksum[]> {
+  const read: TableChecksum[] = [];
   for (const table of tables) {
-    const tallying = new Tallying();
+    const hasher = new TableHasher();
     for await (const rows of from.read(table)) {
-      tallying.add(rows);
+      hasher.add(rows);
       await to.write(table, rows);
     }
-    const one = tallying.result(table.name);
+    const one = hasher.result(table.name);
     read.push(one);
     onTable?.(one);
   }
   await to.writeNumbers(tables, await from.readNumbers(tables));
-  const written = await tally(to, tables);
+  const written = await checksumTables(to, tables);
   for (const [index, one] of read.entries()) {
     const other = written[index];
     if (other?.rows === one.rows && other.hash === one.hash) continue;

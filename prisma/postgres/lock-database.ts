@@ -31,7 +31,7 @@ async function holderOf(client: Client): Promise<string> {
   return row === undefined ? "another hub" : `a hub at ${row.address ?? "this machine"}, since ${row.since} UTC`;
 }
 
-export interface LockWish {
+export interface LockOptions {
   waitMs: number;
   /** How long to try to get the lock back after its session broke. For tests; default: half a minute. */
   regainMs?: number;
@@ -68,7 +68,7 @@ async function takeLock(place: PostgresPlace, waitMs: number, onBroken: () => vo
  */
 export async function lockDatabase(
   place: PostgresPlace,
-  { waitMs, onTaken, regainMs = OWN_SESSION_MS }: LockWish,
+  { waitMs, onTaken, regainMs = OWN_SESSION_MS }: LockOptions,
 ): Promise<DatabaseLock> {
   const ending = new AbortController();
   let session: Client | null = null;

@@ -7,7 +7,7 @@ import { WORDS } from "../sql-words.ts";
 import type { Turns } from "../take-turns.ts";
 import { HubAdapter, type Nullable } from "./adapter.ts";
 import { PrismaClient } from "./client/client.ts";
-import { lockDatabase, type DatabaseLock, type LockWish } from "./lock-database.ts";
+import { lockDatabase, type DatabaseLock, type LockOptions } from "./lock-database.ts";
 import { assertPresent, FOLDER, migratePostgres } from "./migrate.ts";
 import { runOn } from "./postgres-place.ts";
 import { openPool, openSession, roomOf, type PoolRoom, type PostgresPlace } from "./pool.ts";
@@ -27,7 +27,7 @@ export interface PostgresOptions {
   /** Default: the committed migrations. */
   migrations?: readonly Migration[];
   /** How to keep other hubs out; null: leaves the database unlocked. */
-  lock: LockWish | null;
+  lock: LockOptions | null;
 }
 
 async function nullableColumns(pool: Pool): Promise<Nullable> {

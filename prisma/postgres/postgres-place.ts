@@ -4,7 +4,7 @@ import { markStatements, readMark, WITHOUT_MARK, type MoveMark, type RunSql } fr
 import type { Place } from "../copy/place.ts";
 import { databaseFailure } from "../database-failure.ts";
 import { readMigrations } from "../migrate.ts";
-import { lockDatabase, type DatabaseLock, type LockWish } from "./lock-database.ts";
+import { lockDatabase, type DatabaseLock, type LockOptions } from "./lock-database.ts";
 import { assertPresent, FOLDER, migratePostgres } from "./migrate.ts";
 import { openLongSession, type PostgresPlace } from "./pool.ts";
 import { readPostgresRows, writePostgresRows } from "./rows.ts";
@@ -55,7 +55,7 @@ async function mark(session: Client, one: MoveMark): Promise<void> {
 }
 
 /** Returns a database of PostgreSQL, whose schema need not be there yet. `lock`: how to keep hubs out. */
-export function createPostgresPlace(place: PostgresPlace, lock: LockWish): Place {
+export function createPostgresPlace(place: PostgresPlace, lock: LockOptions): Place {
   let held: DatabaseLock | null = null;
   return {
     name: withoutPassword(place.directUrl),

@@ -5,7 +5,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest
 import { createFilePlace, fillFile } from "../copy/file-place.ts";
 import { moveDatabase } from "../copy/move-database.ts";
 import type { Place } from "../copy/place.ts";
-import { copyRows, tally, type Row } from "../copy/rows.ts";
+import { checksumTables, copyRows, type Row } from "../copy/rows.ts";
 import { presentTables, type Table } from "../copy/tables.ts";
 import { fillTables, madeRows } from "../testing/made-rows.ts";
 import { openPostgres } from "./open.ts";
@@ -52,7 +52,7 @@ describe.skipIf(server === undefined)("a database of PostgreSQL", () => {
 
   const move = (from: Place, to: Place) =>
     moveDatabase({ from, to, now: 0, prepare: () => Promise.resolve(), keepAs: join(folder, "kept.db") });
-  const contentOf = (place: Place) => place.read((source) => tally(source, tables));
+  const contentOf = (place: Place) => place.read((source) => checksumTables(source, tables));
   const session = async <Found extends object>(sql: string): Promise<Found[]> => {
     const one = await openSession(address);
     try {
@@ -171,9 +171,9 @@ describe.skipIf(server === undefined)("a database of PostgreSQL", () => {
     await move(file, postgres);
     const before = await contentOf(postgres);
     const seen = await postgres.read(async (source) => {
-      await tally(source, tables.slice(0, 1));
+      await checksumTables(source, tables.slice(0, 1));
       await session(`UPDATE "Audit" SET "subject" = 'changed meanwhile'`);
-      return tally(source, tables);
+      return checksumTables(source, tables);
     });
     expect(seen).toEqual(before);
     expect(await contentOf(postgres)).not.toEqual(before);

@@ -20,7 +20,7 @@ export const lineBranch = z.object({
 });
 export type LineBranch = z.infer<typeof lineBranch>;
 
-/** Returns whether both describe the same line: whoever asks again, because no answer came, asks for the line that is open. */
+/** Returns whether both describe the same line: a repeated request, whose answer was lost, asks for the open line. */
 export const isSameBranch = (a: LineBranch | null | undefined, b: LineBranch | null | undefined): boolean =>
   a != null && b != null && JSON.stringify(lineBranch.parse(a)) === JSON.stringify(lineBranch.parse(b));
 

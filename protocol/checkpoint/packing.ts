@@ -12,7 +12,7 @@ export const MOST_PACKED_FILE_BYTES = 4 * 1024 * 1024;
 /** Largest pack: it is one request, and only that request is repeated after a failure. */
 export const MOST_PACK_BYTES = 8 * 1024 * 1024;
 /** Fewer packs would not fill a link with a long round trip. */
-export const WISHED_PACKS = 16;
+export const TARGET_PACKS = 16;
 export const LEAST_PACK_BYTES = 1024 * 1024;
 /** Adjacent files of a pack are read in ranges of this size, which one connection transfers in a few round trips. */
 export const PACK_READ_BYTES = 2 * 1024 * 1024;

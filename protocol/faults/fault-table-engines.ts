@@ -4,18 +4,18 @@ import { row, type FaultRow } from "./fault-row.ts";
 export const ENGINE_FAULTS = {
   ENGINE_MISSING: row("never", 404, {
     exit: 3,
-    says: "The engine cannot be had on this machine.",
+    says: "The engine is not available on this machine.",
     next: "Install it, or leave it out of the comparison.",
   }),
   ENGINE_FAILED: row("never", 502, {
     exit: 1,
     says: "The engine's program ended with an error of its own.",
-    next: "Its last words are in the log of the case.",
+    next: "The log of the case has its last output.",
   }),
   ENGINE_TIME_LIMIT: row("never", 504, {
     exit: 5,
     says: "The engine took longer than a case may take, and was ended.",
-    next: "Give it more time, or less to move.",
+    next: "Allow more time, or move less.",
   }),
   ENGINE_MEMORY_LIMIT: row("never", 507, {
     exit: 5,

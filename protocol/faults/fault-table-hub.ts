@@ -26,8 +26,8 @@ export const HUB_FAULTS = {
   TOO_MANY_TRIES: row("backoff", 429, { exit: 5, says: "Too many tries.", next: "Wait a little and try again." }),
   HUB_DISK_FULL: row("backoff", 503, {
     exit: 5,
-    says: "The disk of the hub is full, so it could not write this down.",
-    next: "Make room where its data folder lies; it goes on by itself. What it acknowledged before is kept.",
+    says: "The disk of the hub is full, so it could not store this.",
+    next: "Free some space on the disk of its data folder; the hub then continues by itself. Everything that it acknowledged is kept.",
   }),
   HUB_BUSY: row("backoff", 503, {
     exit: 5,
@@ -96,7 +96,7 @@ export const HUB_FAULTS = {
   }),
   DELETIONS_OFF: row("never", 409, {
     exit: 4,
-    says: "Nothing is deleted: a part of this hub's record was lost, and nobody has said yet that it is whole again.",
+    says: "Nothing is deleted: a part of this hub's record was lost, and nobody has confirmed yet that it is complete.",
     next: "When all of the bucket has been listed, an admin confirms it.",
   }),
   CHECKPOINT_KEPT: row("never", 409, {
@@ -121,7 +121,7 @@ export const HUB_FAULTS = {
   }),
   KELPIE_REFUSED: row("never", 502, {
     exit: 4,
-    says: "The Kelpie API did not do what it was asked.",
+    says: "The Kelpie API did not carry out the request.",
     next: "Check its address, the key, and with a key of Salad the organization and the project.",
   }),
   KELPIE_UNREACHABLE: row("backoff", 503, {
@@ -161,7 +161,7 @@ export const HUB_FAULTS = {
   }),
   CHANNEL_UNREACHABLE: row("backoff", 503, {
     exit: 5,
-    says: "The message could not be handed over.",
+    says: "The message could not be delivered.",
     next: "It is tried again.",
   }),
   ACCOUNT_DISABLED: row("never", 403, {
@@ -192,12 +192,12 @@ export const HUB_FAULTS = {
   }),
   CREDENTIAL_REPLACED: row("now", 401, {
     exit: 4,
-    says: "A newer credential took the place of this one.",
-    next: "The worker goes on with the new one.",
+    says: "A newer credential has replaced this one.",
+    next: "The worker continues with the new one.",
   }),
   WORKLOAD_REFUSED: row("never", 401, {
     exit: 4,
-    says: "The hub does not take this workload in.",
+    says: "The hub does not accept this workload.",
     next: "Name its organization and container group in the hub's settings, or enrol with a join token.",
   }),
   PROFILE_NOT_THIS_NODES: row("never", 403, {

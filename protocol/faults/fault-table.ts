@@ -64,7 +64,7 @@ export const FAULTS = {
   CREDENTIALS_EXPIRED: row("now", 403, {
     exit: 4,
     says: "The temporary credentials have expired.",
-    next: "Where they are renewed it goes on; otherwise start it again with new ones: what was stored stays.",
+    next: "If they are renewed, it continues; otherwise start it again with new ones. What was stored stays.",
   }),
   KEYS_REFUSED: row("never", 403, {
     exit: 4,
@@ -94,7 +94,7 @@ export const FAULTS = {
   THROTTLED: row("backoff", 503, {
     exit: 5,
     says: "The store asks for fewer requests.",
-    next: "Tidemark slows down and goes on.",
+    next: "Tidemark slows down and continues.",
   }),
   STORE_UNAVAILABLE: row("backoff", 503, {
     exit: 5,
@@ -180,12 +180,12 @@ export const FAULTS = {
   NOT_FINISHED: row("never", 409, {
     exit: 1,
     says: "The checkpoint is not finished.",
-    next: "It is taken when it is whole, or kept as doubtful when it has not changed for --unfinished-after.",
+    next: "It is captured when it is complete, or stored as doubtful when it has not changed for --unfinished-after.",
   }),
   NO_CHECKPOINT: row("never", 409, {
     exit: 1,
     says: "This is not a checkpoint, so it is not kept safe.",
-    next: "Where it is one, name it with --pattern, or save it with `tidemark save`.",
+    next: "If it is one, name it with --pattern, or save it with `tidemark save`.",
   }),
   READ_FAILED: row("never", 500, {
     exit: 1,
@@ -204,8 +204,8 @@ export const FAULTS = {
   }),
   DISK_BUDGET: row("never", 507, {
     exit: 7,
-    says: "It would take more of the disk than captures may.",
-    next: "Allow more (--disk-budget), or save less often; it is looked at again.",
+    says: "It would exceed the disk budget of captures.",
+    next: "Allow more (--disk-budget), or save less often; the worker tries again by itself.",
   }),
   FOLDER_UNWRITABLE: row("never", 500, {
     exit: 1,
@@ -225,11 +225,11 @@ export const FAULTS = {
   NOT_SAFE_YET: row("never", 504, {
     exit: 5,
     says: "Not everything is safe yet.",
-    next: "Uploading goes on. Wait longer, or see what is missing with `tidemark status`.",
+    next: "Uploads continue. Wait longer, or see what is missing with `tidemark status`.",
   }),
   SUPERSEDED: row("never", 409, {
     exit: 1,
-    says: "A newer checkpoint of the run was taken in its place while it waited.",
+    says: "A newer checkpoint of the run replaced it while it waited.",
     next: "Save less often than the uplink can carry; `tidemark status` says how often that is.",
   }),
   NOT_ADMITTED: row("never", 401, {
@@ -246,7 +246,7 @@ export const FAULTS = {
   RUN_IN_USE: row("backoff", 503, {
     exit: 4,
     says: "Another node writes this run and was heard a moment ago.",
-    next: "It goes on by itself when that node is silent or has stopped; with a hub, an operator can hand the run over on its page.",
+    next: "It continues by itself when that node is silent or has stopped; with a hub, an operator can hand the run over on its page.",
   }),
   PREFIX_OF_HUB: row("never", 409, {
     exit: 4,
@@ -260,13 +260,13 @@ export const FAULTS = {
   }),
   PROGRAM_RUNS_STILL: row("never", 409, {
     exit: 4,
-    says: "The program of an earlier start runs still, without its worker.",
+    says: "The program of an earlier start still runs, without its worker.",
     next: "End it first; or start with --orphan end, which ends it, or --orphan wait.",
   }),
   PROGRAM_NOT_FOUND: row("never", 500, {
     exit: 127,
     says: "The program was not found.",
-    next: "Check its name and the PATH; it stands behind `--`.",
+    next: "Check its name (after `--`) and the PATH.",
   }),
   PROGRAM_NOT_EXECUTABLE: row("never", 500, {
     exit: 126,
@@ -275,13 +275,13 @@ export const FAULTS = {
   }),
   LINK_TOO_SLOW: row("never", 409, {
     exit: 4,
-    says: "The link between this machine and the store is slower than was asked for.",
+    says: "The link between this machine and the store is slower than required.",
     next: "Use another machine, or ask for less (--min-up, --min-down).",
   }),
   PLATFORM_FAILED: row("backoff", 502, {
     exit: 5,
-    says: "The platform's own service on this machine did not do what it was asked.",
-    next: "The worker goes on without; if it stays, look at the platform's status.",
+    says: "The platform's service on this machine did not carry out the request.",
+    next: "The worker continues without it; if the fault stays, check the platform's status.",
   }),
   PORT_IN_USE: row("never", 500, {
     exit: 1,
@@ -362,17 +362,17 @@ export const FAULTS = {
   IN_USE: row("never", 409, { exit: 4, says: "It is still in use.", next: "Remove what uses it first." }),
   EXPIRED: row("never", 409, {
     exit: 5,
-    says: "It was not taken up in time, so it is not carried out any more.",
-    next: "Ask again if it is still wanted.",
+    says: "No node accepted it in time, so it will not be carried out.",
+    next: "Repeat the request if you still need it.",
   }),
   INTERRUPTED: row("never", 500, {
     exit: 5,
     says: "The worker was ended in the middle of it, and it is not begun a second time by itself.",
-    next: "See what became of it, and ask again if it is still wanted.",
+    next: "Check what became of it, and repeat the request if you still need it.",
   }),
   CORS_MISSING: row("never", 403, {
     exit: 4,
-    says: "The bucket does not let this page in.",
+    says: "The bucket does not allow requests of this page.",
     next: "An admin can set its CORS rule under Buckets; then try again.",
   }),
   UNSUPPORTED: row("never", 501, { exit: 1, says: "The store does not support this.", next: "Use another way." }),
@@ -380,13 +380,13 @@ export const FAULTS = {
   SHUTTING_DOWN: row("backoff", 503, { exit: 5, says: "The hub is restarting.", next: "It is tried again." }),
   MALFORMED: row("never", 422, {
     exit: 6,
-    says: "The file is not what its format asks for.",
+    says: "The file does not follow its format.",
     next: "Look at what wrote it: it may be cut short or damaged.",
   }),
   TOO_MUCH_INSIDE: row("never", 422, {
     exit: 1,
     says: "There is more inside the file than is looked at.",
-    next: "The file may be right all the same; restore it to look at it whole.",
+    next: "The file may still be valid; restore it to inspect all of it.",
   }),
   ...ENGINE_FAULTS,
   ...HUB_FAULTS,

@@ -10,7 +10,7 @@ export interface HubSettingView {
   value: string | null;
   /**
    * `default`: nothing was set. `environment`: the variable of that name. `file`: a file named by the variable with the
-   * suffix `_FILE`. `keeper`: known only to the process that holds the master key.
+   * suffix `_FILE`. `signer`: known only to the process that holds the master key.
    */
-  source: "default" | "environment" | "file" | "keeper";
+  source: "default" | "environment" | "file" | "signer";
 }

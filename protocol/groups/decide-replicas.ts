@@ -91,7 +91,7 @@ export function decideReplicas(facts: ScalingFacts): ScalingDecision {
     const reason = `Grew from ${replicas} to ${target}: ${wanted < busy ? busyWords(facts) : why}.`;
     return { action: "grow", replicas: target, reason, lowerSince: null };
   }
-  // A group that runs without instances costs nothing and is stopped all the same, as its rule says.
+  // A group that runs without instances costs nothing and is stopped anyway, as its rule says.
   if (target === replicas && target > 0) {
     return keep(wanted < busy ? `Keeps ${replicas}: ${busyWords(facts)}.` : `Keeps ${replicas}: ${why}.`, null);
   }

@@ -25,7 +25,7 @@ export const hasUnsafe = ({ checkpoints, lossMs, unverified }: InstanceStake): b
 /** Returns whether the instance may be removed without a loss and without an interruption. */
 export const isFree = (stake: InstanceStake): boolean => stake.leases === 0 && !hasUnsafe(stake);
 
-/** Returns the cost, 0 to 100,000: 0 for an idle instance of which all is safe, more for each second that would be lost. Pure. */
+/** Returns the cost, 0 to 100,000: 0 for an idle instance whose work is safe, more for each second that would be lost. Pure. */
 export function deletionCostOf({ leases, checkpoints, lossMs, unverified }: InstanceStake): number {
   const cost =
     (leases > 0 ? LEASE_COST : 0) +

@@ -10,14 +10,14 @@ const pointWords = ({ epoch, step: at, isByTime }: NonNullable<LineBranch["from"
 export function branchWords({ from, after, step: first }: LineBranch): string {
   const start = `it counts from ${stepWords(first)}`;
   if (from === null) return `${start}, after ${pointWords(after)}`;
-  // Where the program wrote nothing before, the step that it was given is the one that the run had reached.
+  // If the program had written nothing, the run had reached the step that the program got.
   const isSame = from.step === after.step;
   return `${start}; its program was given ${pointWords(from)}${isSame ? "" : `, after ${pointWords(after)}`}`;
 }
 
 /**
  * Says that a program did not continue from what it was given. `from`: step of the checkpoint that it went on from; null: none. `path`:
- * where the checkpoint lies that it was given; `wrote`: the first one that it wrote itself. Null: not known.
+ * the place of the checkpoint that the program got; `wrote`: the place of the first one that it wrote. Null: not known.
  */
 export function beganElsewhereWords(about: {
   given: number;

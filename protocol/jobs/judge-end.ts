@@ -39,7 +39,7 @@ const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 600_000;
 const BAN_MS = 3_600_000;
 
-/** Returns the wait after so many setbacks in a row: doubled each time, with half of it random. */
+/** Returns the wait after this many setbacks in a row: doubled each time, with half of it random. */
 function waitMs(setbacks: number, random: () => number): number {
   const most = Math.min(LONGEST_WAIT_MS, FIRST_WAIT_MS * 2 ** Math.min(Math.max(0, setbacks - 1), 10));
   return Math.round(most / 2 + random() * (most / 2));

@@ -50,7 +50,7 @@ export const keepRecord = z.object({
 });
 export type KeepRecord = z.infer<typeof keepRecord>;
 
-/** Retention policy of a run. A rule that is null keeps nothing by itself; without any rule everything stays. */
+/** Retention policy of a run. A rule that is null keeps no checkpoint. Without any rule, all checkpoints stay. */
 export const keepPolicy = z.object({
   /** Keeps this many of the newest. */
   last: z.number().int().min(1).max(100_000).nullable(),

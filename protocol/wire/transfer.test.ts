@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isEnded, judgeWish, markTriedAgain, mayMove, TRANSFER_WISHES, type TransferWish } from "./transfer.ts";
+import { isEnded, judgeAction, markTriedAgain, mayMove, TRANSFER_ACTIONS, type TransferAction } from "./transfer.ts";
 import { TRANSFER_STATES } from "./transfer-kinds.ts";
 
 test("an upload in flight is never superseded", () => {
@@ -21,18 +21,18 @@ test("a piece that is tried again is marked in the map, one that is safe stays s
   expect(markTriedAgain("##>..", [])).toBe("##>..");
 });
 
-test("a wish leads along moves that a person may make, and means nothing where it is fulfilled or comes too late", () => {
-  for (const wish of ["cancel", "pause", "resume", "retry"] as const satisfies readonly TransferWish[]) {
-    const { from, to } = TRANSFER_WISHES[wish];
+test("an action leads along moves that a person may make, and means nothing where it is fulfilled or comes too late", () => {
+  for (const action of ["cancel", "pause", "resume", "retry"] as const satisfies readonly TransferAction[]) {
+    const { from, to } = TRANSFER_ACTIONS[action];
     for (const state of from) {
-      expect(mayMove(state, to, "person"), `${wish} ${state}`).toBe(true);
-      expect(judgeWish(state, wish)).toBe("to do");
+      expect(mayMove(state, to, "person"), `${action} ${state}`).toBe(true);
+      expect(judgeAction(state, action)).toBe("to do");
     }
-    expect(judgeWish("done", wish)).toBe("impossible");
+    expect(judgeAction("done", action)).toBe("impossible");
   }
-  expect(judgeWish("failed", "cancel")).toBe("to do");
-  expect(judgeWish("running", "resume")).toBe("fulfilled");
-  expect(judgeWish("waiting", "retry")).toBe("fulfilled");
-  expect(judgeWish("paused", "retry")).toBe("impossible");
-  expect(judgeWish("failed", "resume")).toBe("impossible");
+  expect(judgeAction("failed", "cancel")).toBe("to do");
+  expect(judgeAction("running", "resume")).toBe("fulfilled");
+  expect(judgeAction("waiting", "retry")).toBe("fulfilled");
+  expect(judgeAction("paused", "retry")).toBe("impossible");
+  expect(judgeAction("failed", "resume")).toBe("impossible");
 });

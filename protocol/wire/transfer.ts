@@ -26,14 +26,14 @@ export function mayMove(from: TransferState, to: TransferState, by: MoveBy): boo
 }
 
 /** Actions that a person can request for a transfer. */
-export type TransferWish = "cancel" | "pause" | "resume" | "retry";
+export type TransferAction = "cancel" | "pause" | "resume" | "retry";
 
 /**
- * For each wish: its target state, the states in which it applies, and the states in which it is already fulfilled. A retry
+ * For each action: its target state, the states in which it applies, and the states in which it is already fulfilled. A retry
  * applies only after a failure, a resume only after a pause.
  */
-export const TRANSFER_WISHES: Readonly<
-  Record<TransferWish, { to: TransferState; from: readonly TransferState[]; fulfilled: readonly TransferState[] }>
+export const TRANSFER_ACTIONS: Readonly<
+  Record<TransferAction, { to: TransferState; from: readonly TransferState[]; fulfilled: readonly TransferState[] }>
 > = {
   cancel: { to: "cancelled", from: ["waiting", "running", "paused", "failed"], fulfilled: ["cancelled"] },
   pause: { to: "paused", from: ["waiting", "running"], fulfilled: ["paused"] },
@@ -41,9 +41,9 @@ export const TRANSFER_WISHES: Readonly<
   retry: { to: "waiting", from: ["failed"], fulfilled: ["waiting", "running"] },
 };
 
-/** Returns whether a wish still has to be carried out, is already fulfilled, or is impossible in this state. */
-export function judgeWish(state: TransferState, wish: TransferWish): "to do" | "fulfilled" | "impossible" {
-  const { to, from, fulfilled } = TRANSFER_WISHES[wish];
+/** Returns whether an action still has to be carried out, is already fulfilled, or is impossible in this state. */
+export function judgeAction(state: TransferState, action: TransferAction): "to do" | "fulfilled" | "impossible" {
+  const { to, from, fulfilled } = TRANSFER_ACTIONS[action];
   if (fulfilled.includes(state)) return "fulfilled";
   return from.includes(state) && mayMove(state, to, "person") ? "to do" : "impossible";
 }

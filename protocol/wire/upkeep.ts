@@ -10,7 +10,7 @@ export type JanitorMode = (typeof JANITOR_MODES)[number];
 /** `report` counts and removes nothing. */
 export const runJanitorInput = z.object({ mode: z.enum(["report", "delete"]) });
 
-export interface Leftovers {
+export interface OrphanSum {
   count: number;
   bytes: number;
   /** Epoch ms by the store's clock; null when there is none. */
@@ -29,15 +29,15 @@ export interface JanitorReport {
   at: number;
   tookMs: number;
   /** Orphans: objects of attempts without a manifest, multipart uploads that were never completed, objects left by probes. */
-  objects: Leftovers;
-  uploads: Leftovers;
-  probes: Leftovers;
+  objects: OrphanSum;
+  uploads: OrphanSum;
+  probes: OrphanSum;
   /** Removed in this run; zero in a report. */
   removed: { count: number; bytes: number };
   /** Whether the bucket keeps removed objects as old versions, so that their bytes are not freed. Left out by older hubs. */
   keepsVersions?: KeepsVersions;
   /** Objects without a manifest that stay, by reason. */
-  kept: Record<KeptReason, Leftovers>;
+  kept: Record<KeptReason, OrphanSum>;
   /** First fault of the objects that could not be removed. */
   fault: FaultData | null;
 }

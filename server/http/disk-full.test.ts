@@ -14,7 +14,7 @@ afterAll(() => opened.close());
 const addToken = () =>
   callAs(opened.hub, "admin").tokens.create({ label: "x".repeat(40), profileId, maxUses: 1, validMs: 3_600_000 });
 
-/** Lets the database have so many pages more than it has; its writes fail beyond as they do on a full disk. */
+/** Lets the database have this many pages more than it has; its writes fail beyond as they do on a full disk. */
 async function leavePages(more: number): Promise<void> {
   const [row] = await opened.hub.db.$queryRawUnsafe<{ page_count: bigint }[]>("PRAGMA page_count");
   await opened.hub.db.$queryRawUnsafe(`PRAGMA max_page_count = ${Number(row?.page_count ?? 0) + more}`);

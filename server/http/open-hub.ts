@@ -57,7 +57,7 @@ export interface HubParts {
   printSetupCode: (code: string) => void;
   /** Rules for outgoing connections. Default: those of the settings, with the resolver of this machine. */
   reach?: Reach;
-  /** How long to wait for another hub to let go of the data folder. */
+  /** How long to wait for another hub to release the data folder. */
   lockWaitMs: number;
   /** Called when another hub has taken the data folder or the database over: this one must end. Default: logs it. */
   onTaken?: (fault: Fault) => void;

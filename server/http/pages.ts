@@ -6,7 +6,7 @@ import { setPagePolicy } from "./security-headers.ts";
 
 /**
  * The pages, rendered by Next behind the hub's own server. Next decides nothing about who may see what: the pages are
- * shells that ask the API. Without a build the API works all the same.
+ * shells that ask the API. Without a build the API works anyway.
  */
 export type Pages = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
 

@@ -85,7 +85,7 @@ export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
   const { upkeep } = hub.settings;
   let stopped = false;
   const notBefore = { backup: 0, janitor: 0, history: 0, keeping: 0, findings: 0, homes: 0 };
-  const beats: { name: keyof typeof notBefore; run: () => Promise<void> }[] = [
+  const tasks: { name: keyof typeof notBefore; run: () => Promise<void> }[] = [
     {
       name: "history",
       run: async () => {
@@ -147,8 +147,8 @@ export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
     LONGEST_BEAT_MS * 2,
   );
   const running = new Map<string, Promise<void>>();
-  const beat = () => {
-    for (const { name, run: work } of beats) {
+  const tick = () => {
+    for (const { name, run: work } of tasks) {
       if (stopped || running.has(name) || hub.now() < notBefore[name]) continue;
       const done = work()
         .catch((error: unknown) => hub.log.error({ error }, `the upkeep failed: ${name}`))
@@ -156,8 +156,8 @@ export function startUpkeep(hub: Hub): { stop: () => Promise<void> } {
       running.set(name, done);
     }
   };
-  const timer = setInterval(beat, Math.min(READ_AGAIN_MS, Math.max(500, shortest / 2)));
-  beat();
+  const timer = setInterval(tick, Math.min(READ_AGAIN_MS, Math.max(500, shortest / 2)));
+  tick();
   const ending = new AbortController();
   const marking = markPlaces(hub, AbortSignal.any([hub.closing, ending.signal]));
   return {

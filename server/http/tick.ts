@@ -72,7 +72,7 @@ function noticeOverdue({ live }: Hub, now: number): void {
  * Marks nodes that have not reported for too long. A network failure can silence thousands at once: their events are written in
  * batches, and other work gets a turn in between.
  */
-export async function noticeSilence(hub: Hub): Promise<void> {
+export async function markSilentNodes(hub: Hub): Promise<void> {
   const now = hub.now();
   noticeOverdue(hub, now);
   const isQuiet = (node: LiveNode): boolean =>
@@ -151,7 +151,7 @@ export function startTicking(hub: Hub): { stop: () => Promise<void> } {
   const lookAtDatabase = createDatabaseWatch({ dataFolder: settings.dataFolder, counters, log });
   const jobs = [
     { everyMs: TICK_MS, run: async () => hub.live.adaptCadence(hub.now()) },
-    { everyMs: TICK_MS, run: () => noticeSilence(hub) },
+    { everyMs: TICK_MS, run: () => markSilentNodes(hub) },
     { everyMs: EXPIRE_EVERY_MS, run: () => expireCommands(hub) },
     { everyMs: TICK_MS, run: () => releaseRestores(hub) },
     { everyMs: TICK_MS, run: () => keepJobs(hub) },

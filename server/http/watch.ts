@@ -26,7 +26,7 @@ const MOST_MESSAGES = 6;
 /** Nodes in each message of the whole fleet; other calls are answered between two messages. */
 const NODES_OF_THE_WHOLE = 500;
 /** Interval of keep-alive messages: a page counts as stale when it has heard nothing for some seconds. */
-const BEAT_MS = 4_000;
+const HEARTBEAT_MS = 4_000;
 const SESSION_CHECK_MS = 10_000;
 const EVENTS_TOLD = 50;
 
@@ -139,7 +139,7 @@ export async function* watch(
         // No wait: the session is checked at the end of this round.
       } else if (isFresh) await live.sessionsChanged.wait({ timeoutMs: restMs, abort });
       else {
-        await live.changed.wait({ timeoutMs: BEAT_MS, abort });
+        await live.changed.wait({ timeoutMs: HEARTBEAT_MS, abort });
         if (!abort.aborted && live.revision === seen) yield { type: "beat", at: hub.now() };
       }
       if (hub.now() - checkedAt < SESSION_CHECK_MS && live.sessionEnds === sessionEnds) continue;

@@ -51,14 +51,14 @@ async function follow(path: string, headers: Headers): Promise<{ ended: Promise<
 
 const stream = (): string => `node.stream?input=${encodeURIComponent(JSON.stringify({ bootId: "boot-0001" }))}`;
 
-/** Without the bell it would be open until the next beat of a stream, after four seconds, or longer. */
-const BEFORE_THE_NEXT_BEAT_MS = 3_000;
+/** Without the notification the stream would stay open until its next heartbeat, at least four seconds later. */
+const BEFORE_THE_NEXT_HEARTBEAT_MS = 3_000;
 
-/** What the stream said, when it ends by the bell that `cut` rings. */
+/** Returns the text of a stream that ends by the notification that `cut` causes. */
 async function endedBy(open: { ended: Promise<string> }, cut: () => Promise<unknown>): Promise<string> {
   await cut();
   const late = new Promise<never>((_, reject) =>
-    setTimeout(() => reject(new Error("it is still open")), BEFORE_THE_NEXT_BEAT_MS).unref(),
+    setTimeout(() => reject(new Error("it is still open")), BEFORE_THE_NEXT_HEARTBEAT_MS).unref(),
   );
   return Promise.race([open.ended, late]);
 }

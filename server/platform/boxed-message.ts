@@ -30,7 +30,7 @@ function wrap(text: string): string[] {
 }
 
 /**
- * Returns the fault that kept the hub or one of its commands from starting. A full disk is told as such, whatever step it
+ * Returns the fault that kept the hub or one of its commands from starting. A full disk is reported as such, whatever step it
  * stopped.
  */
 export function startFault(error: unknown, { op }: { op: string }): Fault {

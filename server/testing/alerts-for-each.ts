@@ -2,7 +2,7 @@ import { afterEach, beforeEach } from "vitest";
 import { ALERT_SETTLE_MS } from "#protocol/alerts/alerts.ts";
 import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
 import type { RunBacklog } from "#protocol/wire/reports.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import {
   addTestNode,
   addTestProfile,
@@ -52,7 +52,7 @@ export const active = async () => (await admin().active({})).rows;
 export const history = async () => (await admin().history({})).rows;
 /** Evaluates the rules now, and again after the settle time. */
 export async function look(): Promise<void> {
-  await noticeSilence(test.hub);
+  await markSilentNodes(test.hub);
   await evaluate(test.hub);
   test.advance(ALERT_SETTLE_MS);
   await evaluate(test.hub);

@@ -2,7 +2,7 @@ import { beforeEach } from "vitest";
 import type { JobDraft } from "#protocol/jobs/job-spec.ts";
 import { JOB_POLL_MS, type AttemptExit, type TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { keepJobs } from "#server/features/jobs/keep-jobs.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { hubForEach, test } from "./hub-for-each.ts";
 import { addTestNode, addTestProfile, callAs, report, type TestNode } from "./open-test-hub.ts";
 import { store } from "./hub-for-each.ts";
@@ -83,7 +83,7 @@ export async function pass(ms: number, heard: readonly TestNode[], poll?: () => 
     test.advance(Math.min(STEP_MS, leftMs));
     for (const one of heard) await speak(one);
     await poll?.();
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     await keepJobs(test.hub);
     if (leftMs === 0) return;
   }

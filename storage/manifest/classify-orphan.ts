@@ -24,7 +24,7 @@ export interface RunFacts {
   claimedAt: ReadonlyMap<number, number>;
 }
 
-export interface Leftover {
+export interface OrphanFacts {
   epoch: number;
   /** Epoch ms by the store's clock; 0 when the store does not say. */
   modifiedAt: number;
@@ -45,7 +45,7 @@ function overSince(run: RunFacts, epoch: number): number | null {
  * Returns why an orphan stays; null when nothing needs it. `run` is null when the database does not know the run in this
  * bucket.
  */
-export function whyKept(run: RunFacts | null, leftover: Leftover, now: number): KeptReason | null {
+export function whyKept(run: RunFacts | null, leftover: OrphanFacts, now: number): KeptReason | null {
   if (run === null || run.highestInBucket > run.currentEpoch) return "unknown";
   if (!run.claimedAt.has(leftover.epoch)) return "unknown";
   if (leftover.isNamed) return "live";

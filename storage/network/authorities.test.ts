@@ -106,7 +106,7 @@ describe("a client that asks a store with an authority of its own", () => {
       code: "TLS_FAILED",
       message: expect.stringContaining(pin),
     });
-    // A pin takes nothing's place: the authority has to be trusted all the same.
+    // A pin takes nothing's place: the authority has to be trusted anyway.
     await expect(storeFetch({ trust: { ca: null, pin } })(url)).rejects.toThrow();
   });
 });

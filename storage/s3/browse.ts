@@ -26,7 +26,7 @@ import { archiveStateOf, type ArchiveState } from "../answers/storage-class.ts";
 /**
  * Single pages of listings for interactive browsing; the caller requests further pages. As strict as `listing.ts`.
  * Requests percent-encoded names, because XML cannot carry every character of a key. A store that does not encode omits
- * EncodingType from its answer. A page that is encoded all the same is requested again without encoding.
+ * EncodingType from its answer. A page that is encoded anyway is requested again without encoding.
  */
 
 export interface Asked {
@@ -43,8 +43,8 @@ export interface Asked {
 const unexpected = (op: string, subject: string, detail: string): Fault =>
   new Fault("UNEXPECTED_ANSWER", { op, subject, detail });
 
-type Wish = "url" | null;
-const withWish = (wish: Wish) => (wish === null ? {} : { EncodingType: wish });
+type KeyEncoding = "url" | null;
+const withEncoding = (encoding: KeyEncoding) => (encoding === null ? {} : { EncodingType: encoding });
 
 /** A page, its names as the store wrote them, and the reader for them. */
 interface NamedPage<T> {
@@ -55,7 +55,7 @@ interface NamedPage<T> {
 
 /** Requests a page with readable names. `isThere` is that of `readerOfNames`. */
 async function askNamed<T extends { EncodingType?: string | undefined }>(
-  ask: (wish: Wish) => Promise<T>,
+  ask: (encoding: KeyEncoding) => Promise<T>,
   about: { namesOf: (page: T) => readonly string[]; isThere: (key: string) => Promise<boolean> },
 ): Promise<NamedPage<T>> {
   const { namesOf, isThere } = about;
@@ -121,8 +121,8 @@ export async function listPage(
     ...(delimiter !== "" && { Delimiter: delimiter }),
     ...(from !== null ? { ContinuationToken: from } : startAfter !== null && { StartAfter: startAfter }),
   };
-  const ask = (wish: Wish) =>
-    answered(client.send(new ListObjectsV2Command({ ...asked, ...withWish(wish) }), withSignal(signal)), about);
+  const ask = (encoding: KeyEncoding) =>
+    answered(client.send(new ListObjectsV2Command({ ...asked, ...withEncoding(encoding) }), withSignal(signal)), about);
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListObjectsV2Command({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
     const { Contents: found = [] } = await answered(client.send(one, withSignal(signal)), about);
@@ -202,8 +202,11 @@ export async function versionsPage(
     VersionIdMarker: markers.second,
     ...(delimiter !== "" && { Delimiter: delimiter }),
   };
-  const ask = (wish: Wish) =>
-    answered(client.send(new ListObjectVersionsCommand({ ...asked, ...withWish(wish) }), withSignal(signal)), about);
+  const ask = (encoding: KeyEncoding) =>
+    answered(
+      client.send(new ListObjectVersionsCommand({ ...asked, ...withEncoding(encoding) }), withSignal(signal)),
+      about,
+    );
   // Only this listing includes deleted objects.
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListObjectVersionsCommand({ Bucket: bucket, Prefix: key, MaxKeys: 1, EncodingType: "url" });
@@ -266,8 +269,11 @@ export async function uploadsPage(
     KeyMarker: markers.key,
     UploadIdMarker: markers.second,
   };
-  const ask = (wish: Wish) =>
-    answered(client.send(new ListMultipartUploadsCommand({ ...asked, ...withWish(wish) }), withSignal(signal)), about);
+  const ask = (encoding: KeyEncoding) =>
+    answered(
+      client.send(new ListMultipartUploadsCommand({ ...asked, ...withEncoding(encoding) }), withSignal(signal)),
+      about,
+    );
   // No listing of objects includes open uploads.
   const isThere = async (key: string): Promise<boolean> => {
     const one = new ListMultipartUploadsCommand({ Bucket: bucket, Prefix: key, MaxUploads: 1, EncodingType: "url" });

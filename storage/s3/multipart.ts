@@ -79,7 +79,7 @@ export async function listParts(client: S3Client, input: At & { uploadId: string
 }
 
 /**
- * Completes an upload. `ifAbsent` sends `if-none-match: *`. After a Fault the object may exist all the same: compare its
+ * Completes an upload. `ifAbsent` sends `if-none-match: *`. After a Fault the object may exist anyway: compare its
  * nonce with `statObject`.
  * @throws Fault ALREADY_EXISTS, NO_SUCH_UPLOAD, those of the store
  */

@@ -11,7 +11,7 @@ import { formatBytes } from "#protocol/base/units.ts";
 const MIB = 1024 * 1024;
 /** Below the protocol's 10,000, so that a plan never reaches a store's exact limit. */
 const MOST_PARTS = 9000;
-const WISHED_PARTS = 64;
+const TARGET_PARTS = 64;
 const LEAST_DEFAULT_BYTES = 5 * MIB;
 const LARGEST_DEFAULT_BYTES = 16 * MIB;
 /** Most pieces in the progress map of a transfer. */
@@ -40,7 +40,7 @@ function defaultPartBytes(sizeBytes: number, traits: StoreTraits): number {
   if (traits.tunedPartBytes !== undefined) return traits.tunedPartBytes;
   if (traits.preferredPartBytes > LARGEST_DEFAULT_BYTES) return traits.preferredPartBytes;
   if (sizeBytes <= traits.preferredPartBytes) return traits.preferredPartBytes;
-  return Math.min(LARGEST_DEFAULT_BYTES, Math.max(LEAST_DEFAULT_BYTES, Math.ceil(sizeBytes / WISHED_PARTS)));
+  return Math.min(LARGEST_DEFAULT_BYTES, Math.max(LEAST_DEFAULT_BYTES, Math.ceil(sizeBytes / TARGET_PARTS)));
 }
 
 export interface PlanInput {

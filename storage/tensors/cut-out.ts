@@ -116,7 +116,7 @@ export interface NeededPiece {
   fileOffset: number;
 }
 
-/** Downloading so many unneeded bytes takes no longer than one more request. */
+/** Downloading this many unneeded bytes takes no longer than one more request. */
 const MOST_GAP_BYTES = 64 * 1024;
 
 /**

@@ -15,7 +15,7 @@ export interface ProxyOptions {
   refuseWith?: number;
   /** Accepts connections and never answers. */
   hangs?: boolean;
-  /** Cuts a connection after so many bytes from the destination; only the first `cuts` connections. */
+  /** Cuts a connection after this many bytes from the destination; only the first `cuts` connections. */
   cutAfterBytes?: number;
   cuts?: number;
   /** Delay before it connects to the destination, ms. */

@@ -18,7 +18,7 @@ import { openMemory } from "../limits/learned.ts";
 import type { Where } from "../engines/driver.ts";
 import type { Imds } from "../host/imds.ts";
 import type { Stand } from "./command-handlers/stand.ts";
-import type { ProbeWishes } from "../probe/options.ts";
+import type { ProbeOptions } from "../probe/options.ts";
 import type { LocalListener, ProgramPlace } from "../local-api/serve-local.ts";
 import { openThrottle, type Throttle } from "../limits/throttle.ts";
 import type { Beginning } from "../lost-work/beginning.ts";
@@ -90,11 +90,11 @@ export interface Agent {
   laidBefore: Map<string, string>;
   /** Checkpoints whose last outcome is a refusal, by path. The fingerprint is null for one that could not be read. */
   refused: Map<string, { run: RunName; fingerprint: string | null }>;
-  /** Paths in watched folders that were told as no checkpoint. */
+  /** Paths in watched folders that were reported as no checkpoint. */
   leftOut: Set<string>;
   /** Starts of programs that have not yet shown from which step they continue; `judgeBeginning` compares. */
   beginnings: Map<RunName, Beginning>;
-  /** Runs of which this worker has made something safe since it started. */
+  /** Runs with a checkpoint that this worker made safe since its start. */
   savedRuns: Set<RunName>;
   doubtful: DoubtfulCaptures;
   /** Number of epochs that this worker opened per run because training began anew (`beginLine`). */
@@ -116,7 +116,7 @@ export interface Agent {
   bars: ProgressBars | null;
   stand: Stand;
   platform: { imds: Imds; machineId: string | null };
-  probeWishes: ProbeWishes;
+  probeOptions: ProbeOptions;
   /** Where the programs of other transfer engines are looked for. */
   engines: Where;
   /** Benchmark turns of this node that run now, by turn id. An abort ends the turn. */
@@ -140,7 +140,7 @@ export interface AgentParts {
   secret(): string;
   reporter: ConsoleReporter;
   platform: Agent["platform"];
-  probeWishes: ProbeWishes;
+  probeOptions: ProbeOptions;
   engines: Where;
   preparesRuns: boolean;
   /** Home directory of the user; null when it is unknown. */
@@ -154,7 +154,7 @@ export interface AgentParts {
 
 /** Opens the state that earlier processes left, removes orphaned captures, and creates the parts. Starts no transfer. */
 export async function assemble(beginning: AgentParts, signal: AbortSignal): Promise<Agent> {
-  const { options, state, facts, hub, credential, reporter, platform, probeWishes, engines, stopWithin, bootId } =
+  const { options, state, facts, hub, credential, reporter, platform, probeOptions, engines, stopWithin, bootId } =
     beginning;
   const wallNow = Date.now;
   const left = await openLeftState(state, { diskBudgetBytes: options.diskBudgetBytes, wallNow });
@@ -266,7 +266,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     bars: null,
     stand,
     platform,
-    probeWishes,
+    probeOptions,
     stopWithin,
     disk: createDisk({ budget, captures: ledger.all, spare: copier.spare, passOver }),
     signal,

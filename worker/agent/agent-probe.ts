@@ -10,10 +10,10 @@ import type { Hub } from "../hub-link/hub.ts";
 import { probeAtStart } from "../probe/at-start.ts";
 import { probeNodeLink } from "../probe/node-link.ts";
 import { createProbeTalk } from "../probe/talk.ts";
-import { readProbeWishes } from "../probe/options.ts";
+import { readProbeOptions } from "../probe/options.ts";
 import { readBacklog } from "../upload/backlog.ts";
 
-/** Ties of a worker to its machine: the link probe at the start, and the cost of deleting the container. */
+/** Measures the link at the start of a worker, and reports the deletion cost of its container. */
 
 /** Parts of `AgentCommand` that the probe needs. */
 interface ProbedStart {
@@ -35,12 +35,12 @@ export async function probeFirst(
 ): Promise<number | null> {
   const { hub, facts, options } = about;
   const { connections, memoryBytes, idleMs } = options;
-  const wishes = readProbeWishes(command.config);
+  const asked = readProbeOptions(command.config);
   const signal = AbortSignal.any([command.signal, command.stopping]);
   let upBytesPerSecond: number | null = null;
   try {
     await probeAtStart({
-      thresholds: wishes.thresholds,
+      thresholds: asked.thresholds,
       hub,
       imds: createImds(command.platform.imdsUrl),
       machineId: facts.machineId,
@@ -49,7 +49,7 @@ export async function probeFirst(
       talk: createProbeTalk(command.terminal),
       measure: async (target, thresholds) => {
         const engine = { connections, memoryBytes, idleMs };
-        const result = await probeNodeLink(hub, target, { ...wishes, thresholds, engine, signal });
+        const result = await probeNodeLink(hub, target, { ...asked, thresholds, engine, signal });
         if ("rate" in result.up) upBytesPerSecond = result.up.rate.bytesPerSecond;
         return result;
       },

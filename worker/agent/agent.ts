@@ -11,7 +11,7 @@ import { systemClock } from "../base/clock.ts";
 import { readFacts } from "../host/facts.ts";
 import { createImds } from "../host/imds.ts";
 import { lockFolder } from "../host/lock.ts";
-import { stepAside } from "../host/nice.ts";
+import { lowerPriority } from "../host/nice.ts";
 import { stateFolder, statesBeside, unusualState } from "../host/state-folder.ts";
 import { keepConfirmingPieces } from "./confirm-pieces.ts";
 import { keepTellingDoubts } from "./doubt-stored.ts";
@@ -25,7 +25,7 @@ import { listen } from "../hub-link/stream.ts";
 import { whereOf } from "../engines/find-program.ts";
 import { finishTaken, takeCommand, type Taking } from "../hub-link/take-command.ts";
 import { handleCommand } from "./command-handlers/command-handlers.ts";
-import { readProbeWishes } from "../probe/options.ts";
+import { readProbeOptions } from "../probe/options.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import { readBacklog } from "../upload/backlog.ts";
 import type { ProgramOver } from "../capture/detection/settle.ts";
@@ -112,7 +112,7 @@ const platformOf = ({ config, platform, preparesRuns = false, bootId = randomUUI
   bootId,
   home: platform.home,
   platform: { imds: createImds(platform.imdsUrl), machineId: platform.machineId },
-  probeWishes: readProbeWishes(config),
+  probeOptions: readProbeOptions(config),
   engines: whereOf(platform),
 });
 
@@ -317,7 +317,7 @@ export const aborted = (...signals: readonly AbortSignal[]): Promise<void> =>
 
 /** Runs without a program. When asked to stop, uploads what can still be made safe, and ends early once all is. */
 const untilAsked: Beside = async (agent, life) => {
-  stepAside();
+  lowerPriority();
   const { signal } = agent;
   await aborted(life.stopping, signal);
   if (signal.aborted) return;

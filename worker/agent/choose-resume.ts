@@ -35,7 +35,7 @@ export interface LocalCheckpoint {
 }
 
 /** Wish of a person (`--from`): the newest anywhere (the default), the newest in the bucket, or a start from the beginning. */
-export type ResumeWish = { kind: "newest" } | { kind: "bucket" } | { kind: "beginning" };
+export type ResumeChoice = { kind: "newest" } | { kind: "bucket" } | { kind: "beginning" };
 
 export interface ResumeInput {
   /** Newest complete checkpoint in the bucket; null when certainly none exists. */
@@ -48,7 +48,7 @@ export interface ResumeInput {
   since: number;
   /** Step from which the present epoch started; null: the beginning. */
   parentStep: number | null;
-  wish: ResumeWish;
+  wish: ResumeChoice;
   local: readonly LocalCheckpoint[];
 }
 

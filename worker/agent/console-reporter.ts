@@ -18,7 +18,7 @@ import { createRestoreMessages, type RestoreMessages } from "./messages/restore-
 export interface ConsoleReporter extends OrphanReporter, CaptureMessages, RestoreMessages, ProgramMessages {
   joined(credential: NodeCredential, how: { isNew: boolean }): void;
   watching(watch: Watch): void;
-  /** Prints the address on loopback, and that there is no unix socket where none can be had. */
+  /** Prints the address on loopback, or that no unix socket could be created. */
   answering(listener: Pick<LocalListener, "socket" | "url" | "tokenFile">, state: string): void;
   runOver(run: Run): void;
   /** Prints a changed limit; 0 is no limit. */

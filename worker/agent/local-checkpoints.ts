@@ -35,7 +35,7 @@ export async function readLocalCheckpoints(
     const look = await lookAt(candidate).catch(() => null);
     if (look === null) continue;
     const { why, content, isForeign } = await recogniser.judge(candidate, look);
-    // A model that a person brought is neither gone on from nor moved.
+    // A program does not continue from a model that a person put there, and the worker does not move it.
     if (isForeign === true) continue;
     const isEmpty = look.files.length === 0;
     // A folder without recognized content counts if its program had just made it, or had only described its model there. The

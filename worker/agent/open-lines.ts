@@ -14,7 +14,7 @@ interface LineParts {
 }
 
 /**
- * Opens a line as the next epoch. Returns null when the run has gone on elsewhere since: another node took it over, or a person chose
+ * Opens a line as the next epoch. Returns null when another writer continued the run meanwhile: another node took it over, or a person chose
  * its start. The line then belongs to the epoch before it. @throws Fault EPOCH_OVER, those of the hub, NO_SPACE, WRITE_FAILED
  */
 export async function openLine(

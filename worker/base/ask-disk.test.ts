@@ -1,16 +1,16 @@
 import { expect, test } from "vitest";
-import { askDisk, type DiskMood } from "./ask-disk.ts";
+import { askDisk, type DiskPace } from "./ask-disk.ts";
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => index);
 const blocked = new Int32Array(new SharedArrayBuffer(4));
 const block = (ms: number) => void Atomics.wait(blocked, 0, 0, ms);
 
-function watched(mood: DiskMood, slowAt: number | null = null) {
+function watched(pace: DiskPace, slowAt: number | null = null) {
   const seen: { now: number[]; later: number[] } = { now: [], later: [] };
   return {
     seen,
     call: {
-      mood,
+      pace,
       now: (item: number) => {
         seen.now.push(item);
         if (item === slowAt) block(40);
@@ -33,20 +33,20 @@ test("answers come in order, nearly all at once, one of each lot through another
 });
 
 test("after a lot that took its time the others go through threads for a while, also those of the next question", async () => {
-  const mood = { later: 0 };
-  const { seen, call } = watched(mood, 10);
+  const pace = { later: 0 };
+  const { seen, call } = watched(pace, 10);
   await askDisk(numbers(100), call);
   expect(seen.now).toEqual(numbers(64).slice(1));
   expect(seen.later).toEqual([0, ...numbers(100).slice(64)]);
-  const next = watched(mood);
+  const next = watched(pace);
   await askDisk(numbers(50), next.call);
   expect(next.seen.now).toEqual([]);
-  expect(mood.later).toBe(256 - 36 - 50);
+  expect(pace.later).toBe(256 - 36 - 50);
 });
 
 test("an error of either way is the caller's", async () => {
   const fails = {
-    mood: { later: 0 },
+    pace: { later: 0 },
     now: (item: number) => {
       throw new Error(`now ${item}`);
     },

@@ -5,12 +5,12 @@
  */
 export interface DiskCall<T, R> {
   /** State of this disk or folder; the caller keeps it between calls. */
-  mood: DiskMood;
+  pace: DiskPace;
   now(item: T): R;
   later(item: T): Promise<R>;
 }
 
-export interface DiskMood {
+export interface DiskPace {
   /** Number of calls that go through threads before this thread is tried again. */
   later: number;
 }
@@ -22,13 +22,13 @@ const LATER = 256;
 /**
  * Returns the answers in the order of the items. Rejects with the first error; other calls of that batch may have succeeded.
  */
-export async function askDisk<T, R>(items: readonly T[], { mood, now, later }: DiskCall<T, R>): Promise<R[]> {
+export async function askDisk<T, R>(items: readonly T[], { pace, now, later }: DiskCall<T, R>): Promise<R[]> {
   const answers: R[] = [];
   while (answers.length < items.length) {
     const at = answers.length;
-    if (mood.later > 0) {
+    if (pace.later > 0) {
       const some = items.slice(at, at + LOT);
-      mood.later -= some.length;
+      pace.later -= some.length;
       answers.push(...(await Promise.all(some.map(later))));
       continue;
     }
@@ -36,7 +36,7 @@ export async function askDisk<T, R>(items: readonly T[], { mood, now, later }: D
     for (const scout of items.slice(at, at + 1)) answers.push(await later(scout));
     const startedAt = performance.now();
     if (startedAt - askedAt <= SLOW_LOT_MS) for (const item of items.slice(at + 1, at + LOT)) answers.push(now(item));
-    if (performance.now() - startedAt > SLOW_LOT_MS || startedAt - askedAt > SLOW_LOT_MS) mood.later = LATER;
+    if (performance.now() - startedAt > SLOW_LOT_MS || startedAt - askedAt > SLOW_LOT_MS) pace.later = LATER;
   }
   return answers;
 }

@@ -4,10 +4,10 @@ import { formatBytes } from "#protocol/base/units.ts";
 import { DRIVERS } from "../engines/drivers.ts";
 import type { Found, Present, Where } from "../engines/driver.ts";
 import type { Terminal } from "../command-line/terminal.ts";
-import type { BenchWishes } from "./options.ts";
+import type { BenchOptions } from "./options.ts";
 
 export interface Looking {
-  wishes: BenchWishes;
+  options: BenchOptions;
   where: Where;
   terminal: Terminal;
   /** Returns why an engine cannot run at this bucket, in a sentence without its full stop; null: it can. */
@@ -16,9 +16,9 @@ export interface Looking {
 
 /** Looks for the wanted engines and prints what it found. Faults: ENGINE_MISSING for one that was named. */
 export async function lookFor(looking: Looking): Promise<Map<EngineName, Present>> {
-  const { wishes, where, unable } = looking;
-  const wanted = (wishes.engines ?? ENGINE_NAMES).filter((name) =>
-    wishes.directions.some((direction) => engineSpec(name).directions.includes(direction)),
+  const { options, where, unable } = looking;
+  const wanted = (options.engines ?? ENGINE_NAMES).filter((name) =>
+    options.directions.some((direction) => engineSpec(name).directions.includes(direction)),
   );
   const looked = await Promise.all(
     wanted.map(async (name): Promise<[EngineName, Found]> => {
@@ -30,17 +30,17 @@ export async function lookFor(looking: Looking): Promise<Map<EngineName, Present
   for (const [name, found] of looked) {
     sayFound(looking, name, found);
     if (!("missing" in found)) present.set(name, found);
-    else if (wishes.engines !== null) {
+    else if (options.engines !== null) {
       throw new Fault("ENGINE_MISSING", { op: "bench", subject: ENGINES[name].title, detail: found.missing });
     }
   }
   return present;
 }
 
-function sayFound({ terminal, wishes }: Looking, name: EngineName, found: Found): void {
+function sayFound({ terminal, options }: Looking, name: EngineName, found: Found): void {
   const { title, how } = ENGINES[name];
-  const { sizeBytes, partBytes, connections } = wishes;
-  const holds = wishes.directions.map(
+  const { sizeBytes, partBytes, connections } = options;
+  const holds = options.directions.map(
     (direction) => DRIVERS[name].holds({ direction, sizeBytes, partBytes, connections }) ?? 0,
   );
   const holdsBytes = Math.max(...holds) || null;

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { parseCommandLine } from "../command-line/cli.ts";
 import { resolveConfig } from "../command-line/config.ts";
-import { readBenchWishes } from "./options.ts";
+import { readBenchOptions } from "./options.ts";
 
 const read = (...args: string[]) => {
   const { command, flags } = parseCommandLine(["bench", "s3://bucket/prefix", ...args]);
-  return readBenchWishes(resolveConfig({ command, flags, env: {} }));
+  return readBenchOptions(resolveConfig({ command, flags, env: {} }));
 };
 
 test("parts that S3 would refuse are refused with the reason", () => {

@@ -5,7 +5,7 @@ import type { Config } from "../command-line/config.ts";
 import { usage } from "../command-line/verb.ts";
 
 /** Options of a comparison. */
-export interface BenchWishes {
+export interface BenchOptions {
   /** Null: every engine that is found. */
   engines: readonly EngineName[] | null;
   directions: readonly BenchDirection[];
@@ -24,7 +24,7 @@ const MOST_SEED = 2 ** 32;
 const LEAST_BYTES = 1_000_000;
 
 /** Reads and checks the options. Faults: BAD_INPUT. */
-export function readBenchWishes(config: Config, random: () => number = Math.random): BenchWishes {
+export function readBenchOptions(config: Config, random: () => number = Math.random): BenchOptions {
   const named = config.text("preset") ?? "guide";
   if (!isPreset(named)) throw usage(`--preset ${named}`, `one of ${Object.keys(BENCH_PRESETS).join(", ")}`);
   const preset = BENCH_PRESETS[named];

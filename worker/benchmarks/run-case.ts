@@ -6,8 +6,8 @@ import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 import { ENGINES } from "#protocol/benchmarks/engines.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { DRIVERS } from "../engines/drivers.ts";
-import type { Errand, Present } from "../engines/driver.ts";
-import { runErrand } from "../engines/run-errand.ts";
+import type { TransferTask, Present } from "../engines/driver.ts";
+import { runTransfer } from "../engines/run-transfer.ts";
 import { digestOf } from "./payload-file.ts";
 import type { StoreSide } from "./store-side.ts";
 
@@ -37,7 +37,7 @@ export async function runCase(stage: CaseStage, one: BenchCase & { found: Presen
   const { engine, direction, round, found } = one;
   const target = join(scratch, "fetched");
   const key = direction === "up" ? `${stage.folder}${engine}-${round}` : stage.referenceKey;
-  const errand: Errand = {
+  const task: TransferTask = {
     direction,
     key,
     path: direction === "up" ? payload.path : target,
@@ -51,7 +51,7 @@ export async function runCase(stage: CaseStage, one: BenchCase & { found: Presen
     url: engine === "aria2" ? await store.signedGet(key, payload.sizeBytes) : null,
     scratch: join(scratch, "home"),
   };
-  const moved = await runErrand(DRIVERS[engine], { found, errand }, { ...limits, signal });
+  const moved = await runTransfer(DRIVERS[engine], { found, task }, { ...limits, signal });
   if (moved.fault?.code === "CANCELLED") throw moved.fault;
   try {
     const fault = moved.fault ?? (await (direction === "up" ? checkSent(stage, key) : checkFetched(stage, target)));

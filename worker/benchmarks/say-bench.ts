@@ -4,7 +4,7 @@ import { faultFrom } from "#protocol/faults/fault.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import { EXIT } from "../command-line/verb.ts";
 import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
-import type { BenchWishes } from "./options.ts";
+import type { BenchOptions } from "./options.ts";
 import { benchTables, caseLines } from "./messages.ts";
 
 /** Facts that a comparison prints from its start to its tables, with a hub or without one. */
@@ -15,16 +15,16 @@ export interface Told {
   /** The bucket profile of a hub, and the page where the hub shows it; null without one. */
   profile: string | null;
   page: string | null;
-  wishes: BenchWishes;
+  options: BenchOptions;
 }
 
-const factsOf = ({ id, profile, page, wishes }: Told) => {
-  const { directions, rounds, seed, sizeBytes, partBytes, connections } = wishes;
+const factsOf = ({ id, profile, page, options }: Told) => {
+  const { directions, rounds, seed, sizeBytes, partBytes, connections } = options;
   return { id, profile, page, directions, rounds, seed, sizeBytes, partBytes, connections };
 };
 
 export function sayBegun(terminal: Terminal, about: Told, engines: readonly EngineName[]): void {
-  const text = `Comparing ${engines.length} engines at ${about.place}, order of seed ${about.wishes.seed}.`;
+  const text = `Comparing ${engines.length} engines at ${about.place}, order of seed ${about.options.seed}.`;
   terminal.say(text, { type: "bench-started", engines, ...factsOf(about) });
 }
 
@@ -33,13 +33,13 @@ export const sayCase = (terminal: Terminal, end: BenchCaseEnd, at: { index: numb
 
 /** Prints the tables. @returns the exit code. Faults: that of the first case when all have failed. */
 export function sayTables(terminal: Terminal, about: Told, ends: readonly BenchCaseEnd[]): number {
-  const { wishes, page } = about;
+  const { options, page } = about;
   const summary = summarize(ends.map((end) => ({ ...end, subject: String(end.round) })));
   const failed = ends.filter(({ fault }) => fault !== null);
   const [first] = failed;
   // All cases failed, so no engine was measured: the first fault says what is in the way.
   if (first?.fault != null && failed.length === ends.length) throw faultFrom(first.fault, "bench");
-  const tables = benchTables(summary, { ...wishes, ends });
+  const tables = benchTables(summary, { ...options, ends });
   terminal.result(page === null ? tables : [...tables, `Kept by the hub: ${page}`], {
     type: "bench",
     ...factsOf(about),

@@ -9,7 +9,7 @@ import { usage, type Verb } from "../command-line/verb.ts";
 import { askTurn, runTurn } from "./hub-turn.ts";
 import { lookFor } from "./look-for.ts";
 import { sayBegun, sayCase, sayTables, type Told } from "./say-bench.ts";
-import { readBenchWishes, type BenchWishes } from "./options.ts";
+import { readBenchOptions, type BenchOptions } from "./options.ts";
 
 /**
  * Runs `tidemark bench --profile`: a comparison on a node that has joined a hub, kept by the hub as a benchmark of one turn.
@@ -24,25 +24,25 @@ export async function benchThroughHub(verb: Verb & { where: Where }): Promise<nu
   const subject = `--profile ${named}`;
   const [own] = config.settings.filter(({ name, source }) => OF_THE_HUB.has(name) && source === `--${name}`);
   if (own !== undefined) throw usage(`--${own.name}`, "with --profile the hub knows the store and signs for it");
-  const wishes = readBenchWishes(config);
-  readSettings(wishes, wishes.engines ?? ["tidemark"]);
+  const options = readBenchOptions(config);
+  readSettings(options, options.engines ?? ["tidemark"]);
   const otherwise = "name a bucket instead (tidemark bench s3://bucket/prefix), or join one first";
   const joined = await joinHub(verb, { command: subject, otherwise, signal });
   const target = await askTarget(joined, named);
-  const looked = await lookFor({ wishes, where, terminal, unable: (name) => whyNot(target, name) });
+  const looked = await lookFor({ options, where, terminal, unable: (name) => whyNot(target, name) });
   const id = randomUUID();
   const { profileId, profileName, bucket } = target;
   const page = `${joined.base}/benchmarks/${id}`;
-  const about: Told = { id, place: `${profileName} (${bucket})`, profile: profileName, page, wishes };
+  const about: Told = { id, place: `${profileName} (${bucket})`, profile: profileName, page, options };
   const engines = [...looked.keys()];
-  const request = { id, profileId, settings: readSettings(wishes, engines), seed: wishes.seed };
+  const request = { id, profileId, settings: readSettings(options, engines), seed: options.seed };
   const { turnId } = await joined.hub.ask("benchStart", (client, limit) =>
     client.node.benchStart.mutate(request, { signal: limit }),
   );
   sayBegun(terminal, about, engines);
   try {
     const asked = await askTurn(joined, turnId, signal);
-    const { scratchParent } = wishes;
+    const { scratchParent } = options;
     const ends = await runTurn(joined, {
       ...asked,
       looked,
@@ -104,8 +104,8 @@ const FLAG_OF: Readonly<Record<string, string>> = {
 };
 
 /** Checks the settings against the bounds of a hub, which a comparison without one does not have. @throws Fault BAD_INPUT */
-function readSettings(wishes: BenchWishes, engines: readonly EngineName[]): BenchSettings {
-  const { directions, rounds, sizeBytes, partBytes, connections, limits } = wishes;
+function readSettings(options: BenchOptions, engines: readonly EngineName[]): BenchSettings {
+  const { directions, rounds, sizeBytes, partBytes, connections, limits } = options;
   const parsed = benchSettings.safeParse({
     engines,
     directions,

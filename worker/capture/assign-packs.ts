@@ -4,7 +4,7 @@ import {
   MOST_PACK_BYTES,
   PACK_FOLDER,
   PACK_FROM_FILES,
-  WISHED_PACKS,
+  TARGET_PACKS,
 } from "#protocol/checkpoint/packing.ts";
 
 /**
@@ -31,7 +31,7 @@ export function choosePacked(files: readonly NamedSize[], { belowBytes }: Packin
  */
 export function assignPacks(lengths: readonly number[]): number[] {
   const total = lengths.reduce((sum, length) => sum + length, 0);
-  const packBytes = Math.min(MOST_PACK_BYTES, Math.max(LEAST_PACK_BYTES, Math.ceil(total / WISHED_PACKS)));
+  const packBytes = Math.min(MOST_PACK_BYTES, Math.max(LEAST_PACK_BYTES, Math.ceil(total / TARGET_PACKS)));
   let [number, filled] = [1, 0];
   return lengths.map((length) => {
     if (filled > 0 && filled + length > packBytes) [number, filled] = [number + 1, 0];

@@ -43,8 +43,8 @@ export const heldBytes = (captures: readonly Capture[]): number =>
 /**
  * Returns the captures to remove so that `wanted` fits, and no more of them than needed. First come safe ones that only wait to
  * be copied to a replica (`spare`), oldest first. Then come those of the same run that `wanted` supersedes, failed ones first;
- * then those of other runs that a newer capture supersedes; last the newest of the lines that the run has left since.
- * @throws Fault DISK_BUDGET when it does not fit all the same
+ * then those of other runs that a newer capture supersedes; last the newest capture of each line that its run has abandoned.
+ * @throws Fault DISK_BUDGET when it still does not fit
  */
 export function makeRoom(
   captures: readonly Capture[],

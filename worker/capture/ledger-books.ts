@@ -68,7 +68,7 @@ export const ledgerLine = z.discriminatedUnion("t", [
   }),
   z.object({ t: z.literal("restored"), path: z.string() }),
   z.object({ t: z.literal("forget-safe"), run: z.string() }),
-  /** A committed checkpoint turned out to lack files; `isTold`: whoever keeps it knows. */
+  /** A committed checkpoint turned out to lack files; `isTold`: its hub or bucket has the report. */
   z.object({
     t: z.literal("doubted"),
     run: z.string(),
@@ -143,7 +143,7 @@ export interface Books {
   safe: Map<string, SafePoint>;
   /** The safe point before each of `safe`, which counts again when that one turns out to be half. */
   safeBefore: Map<string, SafePoint>;
-  /** Doubts about committed checkpoints that nobody was told of yet, by the id of the checkpoint. */
+  /** Doubts about committed checkpoints that are not reported yet, by the id of the checkpoint. */
   owedDoubts: Map<string, string>;
   /** Highest steps, by the keys of `reached-steps`. */
   reached: Map<string, ReachedStep>;

@@ -104,7 +104,7 @@ export interface Ledger {
   forgetSafe(run: string): Promise<void>;
   /** Returns the highest steps that were captured in that epoch from that watched folder: counted, and by time of writing. */
   reached(of: Pick<ReachedStep, "run" | "root" | "epoch">): readonly ReachedStep[];
-  /** Records that a committed checkpoint lacks files: it is no safe point any more, and whoever keeps it is to be told. */
+  /** Records that a committed checkpoint lacks files: it is no safe point any more, and its hub or bucket has to be told. */
   oweDoubt(about: { run: string; checkpointId: string; why: string }): Promise<void>;
   /** Doubts that are not told yet, with the reason, by the id of the checkpoint. */
   owedDoubts(): ReadonlyMap<string, string>;

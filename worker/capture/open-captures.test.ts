@@ -61,7 +61,7 @@ function capturing(about: Partial<Capturing> = {}): Capturing {
   };
 }
 
-/** Watches by a clock that each pause moves; `writes`: what the program writes when so many milliseconds have passed. */
+/** Watches by a clock that each pause moves; `writes`: what the program writes when this many milliseconds have passed. */
 async function watchFor(
   ms: number,
   writes: readonly (readonly [at: number, name: string, content?: Buffer])[],

@@ -10,7 +10,7 @@ import type { Candidate } from "./detection/find.ts";
  * them again. Safetensors is not such a format: its Python library rewrote files in place up to 0.7, and no file says which
  * version wrote it.
  *
- * On a disk without room for a copy, a checkpoint with its own step in its name is linked all the same. The next step goes to
+ * On a disk without room for a copy, a checkpoint with its own step in its name is linked anyway. The next step goes to
  * another name, and a rewrite would be noticed when it is sent (SOURCE_CHANGED). Refused, it would be lost for certain.
  */
 export type Linking = "rather than copied" | "rather than refused" | "never";

@@ -33,7 +33,7 @@ export interface TakeParts {
   hubKnows?(feature: HubFeature): boolean | null;
   /** Called with small files around the checkpoint that are not kept with it, by their paths below the watched folder. */
   onBesideLeft?(left: readonly BesideLeft[]): void;
-  /** Called with a fault after which the checkpoint is captured all the same. */
+  /** Called with a fault after which the checkpoint is captured anyway. */
   onFault?(fault: Fault): void;
   /** Rank of this node among several that write the run together. */
   group?: GroupMember | null;

@@ -7,7 +7,7 @@ export const BENCH_FLAGS = {
     commands: ["bench"],
     value: "NAMES",
     default: "all",
-    says: "What is compared: all that are on this machine, or names with commas between them (tidemark, tidemark-auto, sdk, rclone, rclone-tuned, boto3, crt, aws-cli, s5cmd, aria2, uplink).",
+    says: "Engines to compare: all on this machine, or names separated by commas (tidemark, tidemark-auto, sdk, rclone, rclone-tuned, boto3, crt, aws-cli, s5cmd, aria2, uplink).",
   },
   directions: {
     kind: "text",
@@ -33,21 +33,21 @@ export const BENCH_FLAGS = {
       "storj-10gb-half",
       "storj-10gb-full",
     ],
-    says: "Size, part size and connections that are known to do well: of the SaladCloud guide (300 MB, 10 MB, 10), or of Storj's documents for its S3 gateway (parts of 64 MiB). --size, --part-size and --concurrency win over it.",
+    says: "Size, part size and connections of a known setting: the SaladCloud guide (300 MB, 10 MB, 10), or Storj's documents for its S3 gateway (parts of 64 MiB). --size, --part-size and --concurrency take precedence.",
   },
-  size: { kind: "size", commands: ["bench"], value: "SIZE", says: "How much each case moves: random bytes." },
+  size: { kind: "size", commands: ["bench"], value: "SIZE", says: "Number of random bytes that each case moves." },
   rounds: {
     kind: "count",
     commands: ["bench"],
     value: "N",
     default: "1",
-    says: "How often each engine takes its turn in each direction.",
+    says: "Number of rounds of each engine in each direction.",
   },
   seed: {
     kind: "number",
     commands: ["bench"],
     value: "N",
-    says: "Decides the order of the cases; drawn and said when left out.",
+    says: "Seed of the order of the cases. Default: a random one, which is printed.",
   },
   "time-limit": {
     kind: "duration",
@@ -55,7 +55,7 @@ export const BENCH_FLAGS = {
     value: "TIME",
     default: "5m",
     notZero: "nothing is done in no time",
-    says: "What takes longer is ended and has failed.",
+    says: "Time limit of a case; a longer one fails.",
   },
   "memory-limit": {
     kind: "size",
@@ -63,7 +63,7 @@ export const BENCH_FLAGS = {
     value: "SIZE",
     default: "4GiB",
     notZero: "nothing runs without memory",
-    says: "What takes more is ended and has failed (on Linux, looked at five times a second).",
+    says: "Memory limit of a case, checked five times a second on Linux; a larger one fails.",
   },
   scratch: {
     kind: "text",

@@ -8,7 +8,7 @@ export const CAPTURE_FLAGS = {
     commands: JOINING,
     value: "TIME",
     default: "2s",
-    says: "A checkpoint is finished when nothing in it changed for this long.",
+    says: "Time without a change after which a checkpoint counts as finished.",
   },
   "unfinished-after": {
     kind: "duration",
@@ -16,13 +16,13 @@ export const CAPTURE_FLAGS = {
     value: "TIME",
     default: "5m",
     notZero: "a checkpoint that is being written looks unfinished",
-    says: "A checkpoint that looks unfinished (a file that its index names is missing) and has not changed for this long is kept safe as doubtful, with the reason. Nothing goes on from a doubtful one by itself; --from STEP does.",
+    says: "A checkpoint that looks unfinished (a file that its index names is missing) and has not changed for this long is stored as doubtful, with the reason. No program continues from a doubtful checkpoint by itself; --from STEP does.",
   },
   nodes: {
     kind: "number",
     commands: ["agent", "run"],
     value: "N",
-    says: "So many nodes write the run together, each the pieces on its own disk (FSDP, PyTorch DCP, DeepSpeed). The hub joins the pieces of a step; every node is given the same --run and --nodes.",
+    says: "Number of nodes that write the run together, each with pieces on its own disk (FSDP, PyTorch DCP, DeepSpeed). The hub joins the pieces of a step. Give every node the same --run and --nodes.",
   },
   "node-rank": {
     kind: "number",
@@ -35,6 +35,6 @@ export const CAPTURE_FLAGS = {
     commands: JOINING,
     value: "SIZE",
     notZero: "captures need some room",
-    says: "Most of the disk that captures may take until they are safe, linked ones included; half of what is free when left out. Newer ones push waiting older ones out.",
+    says: "Most disk space for captures that are not safe yet, including linked ones. Newer captures replace older waiting ones. Default: half of the free space.",
   },
 } as const satisfies Record<string, FlagSpec>;

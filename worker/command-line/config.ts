@@ -3,6 +3,7 @@ import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
 import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { parseDuration, parseRate, parseSize } from "#protocol/wire/read-units.ts";
 import type { NetworkSettings } from "#storage/network/network.ts";
+import type { Environment } from "../base/environment.ts";
 import type { Rule } from "./cli.ts";
 import type { CommandName } from "./commands.ts";
 import { envName, flagEntries, FLAGS, flagsRead, variablesOf, type FlagName } from "./flags.ts";
@@ -62,8 +63,6 @@ export interface LayerEntry {
   values: readonly string[];
   source: string;
 }
-
-export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Resolves all settings of a command. @throws Fault BAD_INPUT naming the flag or variable whose value cannot be read. */
 export function resolveConfig(input: {
@@ -251,7 +250,7 @@ const isOpen = (glob: string): boolean => glob.lastIndexOf("{") > glob.lastIndex
 
 /**
  * Splits folders at `:`. A colon belongs to a path where a backslash is before it, or where that path is there. A folder
- * after a colon begins with `/`, `.` or `~`, or is there: any other may as well be the rest of a path.
+ * after a colon begins with `/`, `.` or `~`, or exists: any other text may be the rest of a path.
  * @throws Fault BAD_INPUT where a colon may belong to a path
  */
 function splitFolders(value: string, variable: string): string[] {
@@ -322,7 +321,7 @@ export function shownValue(setting: Setting): string {
 }
 
 /** Returns the form of the output: JSON lines (`json`), or text without redrawing (`plain`). No output has colors: NO_COLOR changes nothing. */
-export function terminalWishes(
+export function terminalOptions(
   env: Environment,
   flags: ReadonlyMap<FlagName, string[]>,
 ): { plain: boolean; json: boolean } {

@@ -1,6 +1,6 @@
 import { isAbsolute, join } from "node:path";
 import { remainsOfEnvFile } from "#protocol/base/env-remains.ts";
-import type { Environment } from "./config.ts";
+import type { Environment } from "../base/environment.ts";
 
 /** Sources of keys beside the settings: configuration files of other tools and providers of temporary keys, per environment. */
 export interface KeyFacts {

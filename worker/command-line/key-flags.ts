@@ -16,7 +16,7 @@ export const KEY_FLAGS = {
     value: "WAY",
     default: "auto",
     words: ["auto", "path", "virtual-host"],
-    says: "Where the bucket stands in an address: in the path, or before the host. auto: as the provider has it, and as the store asks for.",
+    says: "Where an address has the bucket: in the path, or in front of the host. auto: the provider's default, or the other way if the store requires it.",
   },
   "encrypt-key": {
     kind: "text",

@@ -12,6 +12,6 @@ export const LIMIT_FLAGS = {
   reset: {
     kind: "switch",
     commands: ["limit"],
-    says: "Take back what was set: workers keep to the limits they were started with.",
+    says: "Remove the set limits: workers use the limits of their start again.",
   },
 } as const satisfies Record<string, FlagSpec>;

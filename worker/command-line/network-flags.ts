@@ -10,18 +10,18 @@ export const NETWORK_FLAGS = {
     kind: "secret",
     commands: CONNECTING,
     value: "URL",
-    says: "Proxy for every connection: http://, https:// or socks5://, with USER:PASSWORD@ where it asks. HTTPS_PROXY, HTTP_PROXY and ALL_PROXY when left out.",
+    says: "Proxy for every connection: http://, https:// or socks5://, with USER:PASSWORD@ if it requires them. HTTPS_PROXY, HTTP_PROXY and ALL_PROXY when left out.",
   },
   "no-proxy": {
     kind: "text",
     commands: CONNECTING,
     value: "LIST",
-    says: "Destinations that are reached without the proxy: hosts, domains, addresses, CIDR ranges, each with :PORT where only that is meant, or *. NO_PROXY when left out.",
+    says: "Destinations without the proxy: hosts, domains, addresses or CIDR ranges, each optionally with :PORT, or * for all. Default: NO_PROXY.",
   },
   ca: {
     kind: "list",
     commands: CONNECTING,
     value: "FILE",
-    says: "Certificate authorities to trust beside the known ones, PEM. May be given several times. SSL_CERT_FILE, AWS_CA_BUNDLE and NODE_EXTRA_CA_CERTS hold too.",
+    says: "File of further trusted certificate authorities, PEM. May be given several times. SSL_CERT_FILE, AWS_CA_BUNDLE and NODE_EXTRA_CA_CERTS also apply.",
   },
 } as const satisfies Record<string, FlagSpec>;

@@ -7,7 +7,7 @@ export const NOTIFY_FLAGS = {
     kind: "secret",
     commands: WORKING,
     value: "URL",
-    says: "Send a message to this address when a checkpoint is not safe for --notify-after, when the program fails, and when a restore is done: a webhook of Slack or Discord, a topic of ntfy, or any webhook. slack:URL, discord:URL, ntfy:URL or webhook:URL where the host does not tell. With a hub its alerts tell the same for all nodes.",
+    says: "Send a message to this address when a checkpoint is not safe for --notify-after, when the program fails, and when a restore is done: a webhook of Slack or Discord, a topic of ntfy, or any webhook. Write slack:URL, discord:URL, ntfy:URL or webhook:URL if the host does not show the kind. With a hub, its alerts do this for all nodes.",
   },
   "notify-key": {
     kind: "secret",
@@ -21,7 +21,7 @@ export const NOTIFY_FLAGS = {
     value: "TIME",
     default: "30m",
     notZero: "every checkpoint needs some time to become safe",
-    says: "With --notify: how long a checkpoint may wait to become safe before it is told.",
+    says: "With --notify: how long a checkpoint may be unsafe before a message is sent.",
   },
   "metrics-file": {
     kind: "text",

@@ -43,6 +43,6 @@ export const RUN_FLAGS = {
     value: "POLICY",
     default: "no",
     words: ["no", "on-failure", "on-failure:5"],
-    says: "Start the program again when it fails: no, on-failure, or on-failure:5 for at most five times in a row. Each time it goes on from its newest complete checkpoint.",
+    says: "Start the program again when it fails: no, on-failure, or on-failure:5 for at most five times in a row. Each time it continues from its newest complete checkpoint.",
   },
 } as const satisfies Record<string, FlagSpec>;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Fault, sentenceOf } from "#protocol/faults/fault.ts";
-import { terminalWishes } from "./config.ts";
+import { terminalOptions } from "./config.ts";
 import { createTerminal, type Streams } from "./terminal.ts";
 
 function openScreen(size: { columns: number; rows: number }) {
@@ -55,7 +55,7 @@ test("a name with a line break begins no line of its own, in whatever is written
 });
 
 test("a dumb terminal and a build machine are not drawn on, and one without colors is", () => {
-  const plain = (env: Record<string, string>) => terminalWishes(env, new Map()).plain;
+  const plain = (env: Record<string, string>) => terminalOptions(env, new Map()).plain;
   expect(plain({ TERM: "dumb" })).toBe(true);
   expect(plain({ CI: "true" })).toBe(true);
   expect(plain({ NO_COLOR: "1", TERM: "xterm" })).toBe(false);

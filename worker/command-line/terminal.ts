@@ -34,10 +34,10 @@ const JSON_MS = 1_000;
 
 export function createTerminal(
   streams: Streams,
-  wishes: { json: boolean; plain: boolean; now?: () => number },
+  options: { json: boolean; plain: boolean; now?: () => number },
 ): Terminal {
-  const now = wishes.now ?? (() => performance.now());
-  const isLive = streams.isTty && !wishes.json && !wishes.plain;
+  const now = options.now ?? (() => performance.now());
+  const isLive = streams.isTty && !options.json && !options.plain;
   /** Lengths of the lines on the screen. */
   let drawn: number[] = [];
   let drawnAt = -Infinity;
@@ -53,7 +53,7 @@ export function createTerminal(
   return {
     isLive,
     say: (text, facts) => {
-      if (wishes.json) {
+      if (options.json) {
         object({ at: new Date().toISOString(), ...facts });
         return;
       }
@@ -61,10 +61,10 @@ export function createTerminal(
       streams.talk(`${saidLines(text)}\n`);
     },
     draw: (lines, facts) => {
-      if (!isLive && !wishes.json) return;
-      if (now() - drawnAt < (wishes.json ? JSON_MS : REDRAW_MS)) return;
+      if (!isLive && !options.json) return;
+      if (now() - drawnAt < (options.json ? JSON_MS : REDRAW_MS)) return;
       drawnAt = now();
-      if (wishes.json) {
+      if (options.json) {
         object({ at: new Date().toISOString(), ...facts() });
         return;
       }
@@ -76,7 +76,7 @@ export function createTerminal(
     },
     result: (text, facts) => {
       erase();
-      if (wishes.json) object(facts);
+      if (options.json) object(facts);
       else streams.out(`${saidLines(text)}\n`);
     },
     close: erase,

@@ -1,6 +1,6 @@
 import { plainNameOf } from "#protocol/base/env-remains.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
-import type { Environment } from "./config.ts";
+import type { Environment } from "../base/environment.ts";
 import { envName, flagEntries } from "./flags.ts";
 import { closest } from "./suggest.ts";
 

@@ -7,7 +7,7 @@ import { lookFor } from "../benchmarks/look-for.ts";
 import { runMatrix } from "../benchmarks/run-matrix.ts";
 import { sayBegun, sayCase, sayTables } from "../benchmarks/say-bench.ts";
 import { directSide, removeAll } from "../benchmarks/store-side.ts";
-import { readBenchWishes } from "../benchmarks/options.ts";
+import { readBenchOptions } from "../benchmarks/options.ts";
 import type { PlatformFacts } from "../command-line/config.ts";
 import { prefixForFolder } from "../command-line/address.ts";
 import type { Where } from "../engines/driver.ts";
@@ -36,19 +36,19 @@ async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
     throw usage("bench", "it takes one address: tidemark bench s3://bucket/key, or --profile NAME on a node of a hub");
   }
   const place = onePlace(verb, "bench");
-  const wishes = readBenchWishes(config);
+  const options = readBenchOptions(config);
   const found = await lookFor({
-    wishes,
+    options,
     where,
     terminal,
     unable: (name) =>
-      name === "uplink" && wishes.grant === null ? "it needs an access grant of Storj: --access-grant" : null,
+      name === "uplink" && options.grant === null ? "it needs an access grant of Storj: --access-grant" : null,
   });
   return withStoreSession(verb, { bucket: place.bucket, direction: "up", memory: "none" }, async (bench) => {
-    const { directions, rounds, seed } = wishes;
+    const { directions, rounds, seed } = options;
     const id = randomUUID();
     const engines = [...found.keys()];
-    const about = { id, place: shownPlace(place), profile: null, page: null, wishes };
+    const about = { id, place: shownPlace(place), profile: null, page: null, options };
     sayBegun(terminal, about, engines);
     const folder = benchFolder(place.key === "" ? "" : prefixForFolder(place), id);
     // Finds a useless key or a wrong region before any file is created.
@@ -56,7 +56,7 @@ async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
     const ends: BenchCaseEnd[] = [];
     try {
       await runMatrix(directSide(bench), {
-        ...wishes,
+        ...options,
         found,
         folder,
         cases: planCases({ engines, directions, rounds, seed }),

@@ -1,6 +1,7 @@
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
-import { examineSetting, shownValue, type Environment, type Setting } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
+import { examineSetting, shownValue, type Setting } from "../command-line/config.ts";
 import { COMMANDS, isCommand, type CommandName } from "../command-line/commands.ts";
 import { envName, flagEntries, flagsOf, type FlagName } from "../command-line/flags.ts";
 import { findStateFolder } from "../host/state-folder.ts";

@@ -2,7 +2,7 @@ import { joinHub } from "../hub-link/joined-hub.ts";
 import type { Verb } from "../command-line/verb.ts";
 import { askTarget, probeNodeLink } from "../probe/node-link.ts";
 import type { ProbeResult } from "../probe/probe.ts";
-import { readProbeWishes } from "../probe/options.ts";
+import { readProbeOptions } from "../probe/options.ts";
 
 /**
  * Implements `tidemark probe` on a node that has joined a hub. Records nothing there. Faults: BAD_INPUT, those of the
@@ -13,5 +13,5 @@ export async function probeThroughHub(verb: Verb): Promise<ProbeResult> {
   const otherwise = "name a bucket (tidemark probe s3://bucket), or join one first";
   const { hub } = await joinHub(verb, { command: "probe", otherwise, signal });
   const engine = { connections: null, memoryBytes: null, idleMs: config.durationMs("stall-after") };
-  return probeNodeLink(hub, await askTarget(hub, null), { ...readProbeWishes(config), engine, signal });
+  return probeNodeLink(hub, await askTarget(hub, null), { ...readProbeOptions(config), engine, signal });
 }

@@ -6,7 +6,7 @@ import { prefixForFolder } from "../command-line/address.ts";
 import { systemClock } from "../base/clock.ts";
 import { probeLink, type ProbeParts, type ProbeResult } from "../probe/probe.ts";
 import { probeFacts, probeLines } from "../probe/messages.ts";
-import { readProbeWishes } from "../probe/options.ts";
+import { readProbeOptions } from "../probe/options.ts";
 import { withStoreSession } from "../store-session/store-session.ts";
 import { onePlace, type Verb } from "../command-line/verb.ts";
 
@@ -28,7 +28,7 @@ function probePlace(verb: Verb): Promise<ProbeResult> {
   return withStoreSession(verb, { bucket, direction: "up" }, (up) =>
     withStoreSession(verb, { bucket, direction: "down" }, (down) => {
       const parts: ProbeParts = {
-        ...readProbeWishes(config),
+        ...readProbeOptions(config),
         engines: { up: up.engine, down: down.engine },
         newKey: () => probeKey(prefix, { nodeId: null, probeId: randomUUID() }),
         endpoint: up.access.endpoint,
@@ -44,7 +44,7 @@ function say({ terminal, config }: Verb, result: ProbeResult): number {
   const { up, down, verdict } = result;
   // Nothing is known about this link, so the fault is the result.
   if ("fault" in up && "fault" in down) throw up.fault;
-  const { thresholds } = readProbeWishes(config);
+  const { thresholds } = readProbeOptions(config);
   const isRejected = verdict.outcome === "reject";
   const fault = isRejected ? new Fault("LINK_TOO_SLOW", { op: "probe", detail: verdict.reason }).toData() : null;
   const lines = [...probeLines(result), ...(fault === null ? [] : [sentenceOf(fault)])];

@@ -79,7 +79,7 @@ export async function showStatus({ config, terminal, signal, home }: Verb): Prom
 }
 
 /**
- * Lists the runs of the bucket. Returns null when the bucket does not answer, so that the queue is shown all the same.
+ * Lists the runs of the bucket. Returns null when the bucket does not answer, so that the queue is shown anyway.
  */
 async function listStored(config: Config, about: { to: string; signal: AbortSignal }) {
   try {

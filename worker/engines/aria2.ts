@@ -36,13 +36,13 @@ export const aria2: Driver = {
       { names: ["aria2c"], args: ["--version"], read: reading(/^aria2 version (\S+)/), hint: "apt-get install aria2" },
       where,
     ),
-  command: (errand, found) => {
-    if (errand.direction === "up" || errand.url === null) {
+  command: (task, found) => {
+    if (task.direction === "up" || task.url === null) {
       throw new Fault("UNSUPPORTED", { op: "bench", subject: "aria2c", detail: "it only fetches, from a signed URL" });
     }
-    const width = Math.min(MOST_CONNECTIONS, errand.connections);
+    const width = Math.min(MOST_CONNECTIONS, task.connections);
     // aria2c accepts --min-split-size from 1 MiB to 1024 MiB.
-    const split = Math.max(LEAST_SPLIT_BYTES, Math.min(errand.partBytes, 1024 * LEAST_SPLIT_BYTES));
+    const split = Math.max(LEAST_SPLIT_BYTES, Math.min(task.partBytes, 1024 * LEAST_SPLIT_BYTES));
     return {
       program: found.program,
       args: [
@@ -57,8 +57,8 @@ export const aria2: Driver = {
         "--console-log-level=error",
         "--download-result=hide",
       ],
-      env: plainEnvironment(found.where, errand.scratch),
-      stdin: `${errand.url}\n  dir=${dirname(errand.path)}\n  out=${basename(errand.path)}\n`,
+      env: plainEnvironment(found.where, task.scratch),
+      stdin: `${task.url}\n  dir=${dirname(task.path)}\n  out=${basename(task.path)}\n`,
     };
   },
 };

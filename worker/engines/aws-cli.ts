@@ -2,7 +2,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isPathAddressed } from "#storage/signing/signing.ts";
 import { keyedEnvironment } from "./base-environment.ts";
-import type { Driver, Errand } from "./driver.ts";
+import type { Driver, TransferTask } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";
 
 /** Runs the aws command, version 1 or 2. It reads its settings, which hold no secret, from a file. */
@@ -16,20 +16,20 @@ export const awsCli: Driver = {
       { names: ["aws"], args: ["--version"], read: reading(/^aws-cli\/(\S+)/), hint: "pip install awscli" },
       where,
     ),
-  command: async (errand, found) => {
-    const config = join(errand.scratch, "aws-config");
-    await writeFile(config, configOf(errand));
-    const store = `s3://${errand.access.bucket}/${errand.key}`;
-    const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
+  command: async (task, found) => {
+    const config = join(task.scratch, "aws-config");
+    await writeFile(config, configOf(task));
+    const store = `s3://${task.access.bucket}/${task.key}`;
+    const ends = task.direction === "up" ? [task.path, store] : [store, task.path];
     return {
       program: found.program,
-      args: ["--endpoint-url", errand.access.endpoint, "s3", "cp", "--only-show-errors", ...ends],
-      env: { ...keyedEnvironment(errand, found), AWS_CONFIG_FILE: config },
+      args: ["--endpoint-url", task.access.endpoint, "s3", "cp", "--only-show-errors", ...ends],
+      env: { ...keyedEnvironment(task, found), AWS_CONFIG_FILE: config },
     };
   },
 };
 
-const configOf = ({ connections, partBytes, access }: Errand): string =>
+const configOf = ({ connections, partBytes, access }: TransferTask): string =>
   [
     "[default]",
     "s3 =",

@@ -5,7 +5,7 @@ import { isPathAddressed } from "#storage/signing/signing.ts";
 import { keyedEnvironment } from "./base-environment.ts";
 import { BY_STATUS } from "./by-status.ts";
 import { BOTO_SCRIPT } from "./boto-script.ts";
-import type { Driver, Errand } from "./driver.ts";
+import type { Driver, TransferTask } from "./driver.ts";
 import { findProgram } from "./find-program.ts";
 import { lastLine } from "./last-line.ts";
 
@@ -29,16 +29,16 @@ const driver = (name: "boto3" | "crt", packages: readonly string[], hint: string
       },
       where,
     ),
-  command: (errand, found) => ({
+  command: (task, found) => ({
     program: found.program,
     args: ["-c", BOTO_SCRIPT],
-    env: keyedEnvironment(errand, found),
-    stdin: JSON.stringify(asked(name, errand)),
+    env: keyedEnvironment(task, found),
+    stdin: JSON.stringify(asked(name, task)),
   }),
 });
 
-function asked(engine: "boto3" | "crt", errand: Errand) {
-  const { direction, access, key, path, partBytes, connections } = errand;
+function asked(engine: "boto3" | "crt", task: TransferTask) {
+  const { direction, access, key, path, partBytes, connections } = task;
   const { endpoint, region, bucket } = access;
   const addressing = isPathAddressed(access) ? "path" : "virtual";
   return { engine, direction, endpoint, region, bucket, key, path, partBytes, connections, addressing };

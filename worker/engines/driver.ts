@@ -5,19 +5,19 @@ import type { Credential } from "#storage/signing/sigv4.ts";
 
 /**
  * Describes how another program (or a second Tidemark) moves one file: how to find the program and its version, and how to
- * call it. A driver starts nothing; `run-errand` does, within limits. Secrets go only into the program's environment or
+ * call it. A driver starts nothing; `run-transfer` does, within limits. Secrets go only into the program's environment or
  * stdin: every user of the machine can read a command line, and a file outlives its process.
  */
 export interface Driver {
   readonly name: EngineName;
   find(where: Where): Promise<Found>;
-  command(errand: Errand, found: Present): ToolCommand | Promise<ToolCommand>;
+  command(task: TransferTask, found: Present): ToolCommand | Promise<ToolCommand>;
   /** Fault codes of its exit codes, as far as its documentation defines them. */
   readonly exits: Readonly<Record<number, FaultCode>>;
   /** Returns the Fault code that its machine-readable output tells; null when it tells none. */
   explain?(end: ToolEnd): FaultCode | null;
   /** Returns the bytes that it buffers according to its settings; null where its documentation does not say. */
-  holds(errand: Sizes): number | null;
+  holds(task: Sizes): number | null;
 }
 
 /** How programs are found on this machine, and how this program starts itself again. */
@@ -48,7 +48,7 @@ export interface Sizes {
 }
 
 /** One file to move between `path` and the object `key`. */
-export interface Errand extends Sizes {
+export interface TransferTask extends Sizes {
   access: StoreAccess;
   /** Null when the engine needs no key. */
   credential: Credential | null;
@@ -60,7 +60,7 @@ export interface Errand extends Sizes {
   url: string | null;
   key: string;
   path: string;
-  /** An empty folder that lives as long as this errand; the program's home. */
+  /** An empty folder that lives as long as this task; the program's home. */
   scratch: string;
 }
 

@@ -6,10 +6,10 @@ import { ENGINE_NAMES, ENGINES } from "#protocol/benchmarks/engines.ts";
 import { BENCH_PRESETS } from "#protocol/benchmarks/presets.ts";
 import { PRESETS } from "#storage/providers/providers.ts";
 import { BENCH_FLAGS } from "../command-line/bench-flags.ts";
-import type { Errand, Present, ToolEnd, Where } from "./driver.ts";
+import type { TransferTask, Present, ToolEnd, Where } from "./driver.ts";
 import { DRIVERS } from "./drivers.ts";
 import { judgeEnd } from "./judge-end.ts";
-import { runErrand } from "./run-errand.ts";
+import { runTransfer } from "./run-transfer.ts";
 
 let folder: string;
 let where: Where;
@@ -20,7 +20,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
 const SECRETS = ["very-secret-key", "very-secret-token", "very-secret-grant", "very-secret-signature"];
-const errandOf = (direction: "up" | "down"): Errand => ({
+const taskOf = (direction: "up" | "down"): TransferTask => ({
   direction,
   sizeBytes: 300_000_000,
   partBytes: 10_000_000,
@@ -47,7 +47,7 @@ describe.each(ENGINE_NAMES)("%s", (name) => {
   test("is given its secrets through the environment or stdin, never on a command line or in a file", async () => {
     const found: Present = { program: "/usr/bin/x", version: "1", where };
     for (const direction of ENGINES[name].directions) {
-      const command = await driver.command(errandOf(direction), found);
+      const command = await driver.command(taskOf(direction), found);
       const line = [command.program, ...command.args].join(" ");
       for (const secret of SECRETS) expect(line).not.toContain(secret);
       const given = JSON.stringify(command.env) + (command.stdin ?? "");
@@ -91,7 +91,7 @@ test("how a program ended becomes one of our codes", () => {
   );
   expect(codeOf("boto3", { out: `{"name":"toString","code":"constructor","status":404}\n` })).toBe("NO_SUCH_KEY");
   expect(codeOf("crt", { out: `{"name":"AwsCrtError","code":null,"status":403}` })).toBe("ACCESS_DENIED");
-  expect(codeOf("sdk", { out: `{"type":"errand","fault":{"code":"LINK_DOWN"}}` })).toBe("LINK_DOWN");
+  expect(codeOf("sdk", { out: `{"type":"engine-answer","fault":{"code":"LINK_DOWN"}}` })).toBe("LINK_DOWN");
   expect(codeOf("rclone", { endedBy: "time" })).toBe("ENGINE_TIME_LIMIT");
   expect(codeOf("rclone", { endedBy: "memory" })).toBe("ENGINE_MEMORY_LIMIT");
   expect(codeOf("rclone", { endedBy: "cancelled" })).toBe("CANCELLED");
@@ -99,9 +99,9 @@ test("how a program ended becomes one of our codes", () => {
 
 test("Storj's program is not asked for parts that it refuses", async () => {
   const found: Present = { program: "uplink", version: "1", where };
-  const { args } = await DRIVERS.uplink.command(errandOf("up"), found);
+  const { args } = await DRIVERS.uplink.command(taskOf("up"), found);
   expect(args.join(" ")).not.toContain("chunk-size");
-  const large = await DRIVERS.uplink.command({ ...errandOf("up"), partBytes: 2 ** 30 }, found);
+  const large = await DRIVERS.uplink.command({ ...taskOf("up"), partBytes: 2 ** 30 }, found);
   expect(large.args).toContain("--parallelism-chunk-size=1073741824B");
 });
 
@@ -117,11 +117,7 @@ test("a program that tells its key, or fails, does so in a log without it, and i
   expect(found.version).toBe("9.9.9");
   const scratch = join(folder, "home");
   const { signal } = new AbortController();
-  const moved = await runErrand(
-    DRIVERS.s5cmd,
-    { found, errand: { ...errandOf("up"), scratch } },
-    { ...limits, signal },
-  );
+  const moved = await runTransfer(DRIVERS.s5cmd, { found, task: { ...taskOf("up"), scratch } }, { ...limits, signal });
   expect(moved.fault?.code).toBe("ACCESS_DENIED");
   expect(moved.log).toContain("[secret] AccessDenied");
   expect(moved.log).not.toContain("very-secret");

@@ -11,13 +11,13 @@ import { readIdentity } from "../base/identity.ts";
 import { connectHub } from "../hub-link/hub.ts";
 import { createTurnSource } from "../hub-link/hub-source.ts";
 import { createAskObject } from "../object-copy/requests/ask-object.ts";
-import type { AskedErrand } from "./asked-errand.ts";
+import type { EngineRequest } from "./engine-request.ts";
 
 /**
  * Moves one file with the engine that `tidemark cp` uses. `tidemark` uses the part size and connections of the request,
  * `tidemark-auto` chooses its own. @throws Faults of the store and the link, BAD_CREDENTIALS
  */
-export async function moveWithOwn(asked: AskedErrand): Promise<void> {
+export async function moveWithOwn(asked: EngineRequest): Promise<void> {
   const { engine: name, direction, access, key, path, scratch, sizeBytes } = asked;
   const isTold = name === "tidemark";
   // Never aborted: the process that started this one kills it when it takes too long.
@@ -56,7 +56,7 @@ interface Signer {
 }
 
 /** Returns the signer: the hub, or else the key of the request. @throws Fault BAD_CREDENTIALS without either. */
-function signerOf({ access, credential, hub }: AskedErrand, signal: AbortSignal): Signer {
+function signerOf({ access, credential, hub }: EngineRequest, signal: AbortSignal): Signer {
   if (hub !== null) {
     return {
       source: createTurnSource(connectHub(hub.base, { credential: () => hub.credential, signal }), hub.turnId),

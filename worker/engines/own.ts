@@ -1,6 +1,6 @@
 import { PRODUCT_VERSION } from "#protocol/base/version.ts";
-import { errandAnswer, type AskedErrand } from "./asked-errand.ts";
-import { ERRAND_WORD } from "./errand-word.ts";
+import { engineAnswer, type EngineRequest } from "./engine-request.ts";
+import { ENGINE_COMMAND } from "./engine-command.ts";
 import { keyOf, plainEnvironment } from "./base-environment.ts";
 import type { Driver } from "./driver.ts";
 import { lastLine } from "./last-line.ts";
@@ -9,11 +9,11 @@ import { lastLine } from "./last-line.ts";
  * Runs Tidemark itself, or the AWS SDK that it includes, as a separate process. Like the other engines they then include
  * their start-up time, obey the same limits and leave nothing behind. The request and the key go in on stdin.
  */
-const driver = (engine: AskedErrand["engine"], holds: Driver["holds"]): Driver => ({
+const driver = (engine: EngineRequest["engine"], holds: Driver["holds"]): Driver => ({
   name: engine,
   exits: {},
   explain: (end) => {
-    const answer = errandAnswer.safeParse(lastLine(end.out));
+    const answer = engineAnswer.safeParse(lastLine(end.out));
     return answer.success ? (answer.data.fault?.code ?? null) : null;
   },
   holds,
@@ -22,16 +22,16 @@ const driver = (engine: AskedErrand["engine"], holds: Driver["holds"]): Driver =
     if (program === undefined) return { missing: "how Tidemark was started is not known" };
     return { program, where, version: engine === "sdk" ? `with Tidemark ${PRODUCT_VERSION}` : PRODUCT_VERSION };
   },
-  command: (errand, { program, where }) => {
-    const { direction, access, key, path, scratch, sizeBytes, partBytes, connections } = errand;
+  command: (task, { program, where }) => {
+    const { direction, access, key, path, scratch, sizeBytes, partBytes, connections } = task;
     // Tidemark uses the hub's signatures where there is a hub; the SDK always needs a key.
-    const hub = engine === "sdk" ? null : errand.hub;
-    const credential = hub === null ? { ...keyOf(errand) } : null;
+    const hub = engine === "sdk" ? null : task.hub;
+    const credential = hub === null ? { ...keyOf(task) } : null;
     const plan = { key, path, scratch, sizeBytes, partBytes, connections };
-    const asked: AskedErrand = { engine, direction, access: { ...access }, credential, hub, ...plan };
+    const asked: EngineRequest = { engine, direction, access: { ...access }, credential, hub, ...plan };
     return {
       program,
-      args: [...where.self.slice(1), ERRAND_WORD],
+      args: [...where.self.slice(1), ENGINE_COMMAND],
       env: plainEnvironment(where, scratch),
       stdin: JSON.stringify(asked),
     };

@@ -1,6 +1,6 @@
 import { isPathAddressed } from "#storage/signing/signing.ts";
 import { keyedEnvironment } from "./base-environment.ts";
-import type { Driver, Errand, Sizes } from "./driver.ts";
+import type { Driver, TransferTask, Sizes } from "./driver.ts";
 import { findProgram, reading } from "./find-program.ts";
 
 /** Runs rclone with the SaladCloud guide's flags, or tuned for one file; https://rclone.org/s3, https://rclone.org/docs */
@@ -26,31 +26,24 @@ const tunedFlags = ({ partBytes, connections }: Sizes): string[] => [
 
 const driver = (
   name: "rclone" | "rclone-tuned",
-  about: { flags: (errand: Sizes) => string[]; parts: (errand: Sizes) => number },
+  about: { flags: (task: Sizes) => string[]; parts: (task: Sizes) => number },
 ): Driver => ({
   name,
   exits: EXITS,
-  holds: (errand) => (errand.direction === "up" ? errand.partBytes * about.parts(errand) : null),
+  holds: (task) => (task.direction === "up" ? task.partBytes * about.parts(task) : null),
   find: (where) =>
     findProgram(
       { names: ["rclone"], args: ["version"], read: reading(/^rclone v?(\S+)/), hint: "https://rclone.org/install" },
       where,
     ),
-  command: (errand, found) => ({
+  command: (task, found) => ({
     program: found.program,
-    args: [
-      "copyto",
-      ...ends(errand),
-      ...STORE_FLAGS,
-      ...storeFlags(errand),
-      ...keyFlags(errand),
-      ...about.flags(errand),
-    ],
-    env: keyedEnvironment(errand, found),
+    args: ["copyto", ...ends(task), ...STORE_FLAGS, ...storeFlags(task), ...keyFlags(task), ...about.flags(task)],
+    env: keyedEnvironment(task, found),
   }),
 });
 
-const ends = ({ direction, path, access, key }: Errand): string[] => {
+const ends = ({ direction, path, access, key }: TransferTask): string[] => {
   const store = `:s3:${access.bucket}/${key}`;
   return direction === "up" ? [path, store] : [store, path];
 };
@@ -62,10 +55,10 @@ const STORE_FLAGS = ["--config=", "--s3-provider=Other", "--s3-env-auth", "--s3-
  * Returns the flag for a temporary key that is limited to one prefix: it gets 403 instead of 404 for a missing object,
  * at which rclone would give up.
  */
-const keyFlags = ({ credential, direction }: Errand): string[] =>
+const keyFlags = ({ credential, direction }: TransferTask): string[] =>
   credential?.sessionToken !== undefined && direction === "up" ? ["--no-check-dest"] : [];
 
-const storeFlags = ({ access }: Errand): string[] => [
+const storeFlags = ({ access }: TransferTask): string[] => [
   `--s3-endpoint=${access.endpoint}`,
   `--s3-region=${access.region}`,
   `--s3-force-path-style=${isPathAddressed(access)}`,

@@ -10,20 +10,20 @@ const partMib = ({ partBytes }: Sizes): number => Math.max(5, Math.round(partByt
 export const s5cmd: Driver = {
   name: "s5cmd",
   exits: {},
-  holds: (errand) => partMib(errand) * MIB * errand.connections,
+  holds: (task) => partMib(task) * MIB * task.connections,
   find: (where) =>
     findProgram(
       { names: ["s5cmd"], args: ["version"], read: reading(/^v?(\d\S*)/), hint: "https://github.com/peak/s5cmd" },
       where,
     ),
-  command: (errand, found) => {
-    const store = `s3://${errand.access.bucket}/${errand.key}`;
-    const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
-    const sizes = ["-c", String(errand.connections), "-p", String(partMib(errand))];
+  command: (task, found) => {
+    const store = `s3://${task.access.bucket}/${task.key}`;
+    const ends = task.direction === "up" ? [task.path, store] : [store, task.path];
+    const sizes = ["-c", String(task.connections), "-p", String(partMib(task))];
     return {
       program: found.program,
-      args: ["--log", "error", "--endpoint-url", errand.access.endpoint, "cp", ...sizes, ...ends],
-      env: keyedEnvironment(errand, found),
+      args: ["--log", "error", "--endpoint-url", task.access.endpoint, "cp", ...sizes, ...ends],
+      env: keyedEnvironment(task, found),
     };
   },
 };

@@ -7,7 +7,7 @@ import { BY_CODE } from "#storage/answers/fault-codes.ts";
 import { faultOfNetwork } from "#storage/answers/faults.ts";
 import { createAgents } from "#storage/network/agents.ts";
 import { isPathAddressed } from "#storage/signing/signing.ts";
-import type { AskedErrand } from "./asked-errand.ts";
+import type { EngineRequest } from "./engine-request.ts";
 import { BY_STATUS } from "./by-status.ts";
 
 /**
@@ -19,7 +19,7 @@ import { BY_STATUS } from "./by-status.ts";
 const LEAST_PART_BYTES = 5 * 1024 * 1024;
 
 /** Moves one file with the SDK. @throws Faults of the store and the link, BAD_CREDENTIALS */
-export async function moveWithSdk(asked: AskedErrand): Promise<void> {
+export async function moveWithSdk(asked: EngineRequest): Promise<void> {
   const { access, credential, direction } = asked;
   if (credential === null) throw new Fault("BAD_CREDENTIALS", { op: "bench", detail: "the SDK needs a key" });
   const { sessionToken, ...key } = credential;
@@ -41,13 +41,13 @@ export async function moveWithSdk(asked: AskedErrand): Promise<void> {
   }
 }
 
-async function send(client: S3Client, { access, key, path, partBytes, connections }: AskedErrand): Promise<void> {
+async function send(client: S3Client, { access, key, path, partBytes, connections }: EngineRequest): Promise<void> {
   const params = { Bucket: access.bucket, Key: key, Body: createReadStream(path) };
   const partSize = Math.max(LEAST_PART_BYTES, partBytes);
   await new Upload({ client, params, queueSize: connections, partSize }).done();
 }
 
-async function fetchRanges(client: S3Client, asked: AskedErrand): Promise<void> {
+async function fetchRanges(client: S3Client, asked: EngineRequest): Promise<void> {
   const { access, key, path, partBytes, connections } = asked;
   const about = { Bucket: access.bucket, Key: key };
   const { ContentLength: sizeBytes = 0 } = await client.send(new HeadObjectCommand(about));

@@ -24,22 +24,22 @@ export const uplink: Driver = {
       },
       where,
     ),
-  command: (errand, found) => {
-    if (errand.grant === null) {
+  command: (task, found) => {
+    if (task.grant === null) {
       const detail = "it needs an access grant of Storj: --access-grant, TIDEMARK_ACCESS_GRANT";
       throw new Fault("BAD_CREDENTIALS", { op: "bench", subject: "uplink", detail });
     }
-    const store = `sj://${errand.access.bucket}/${errand.key}`;
-    const ends = errand.direction === "up" ? [errand.path, store] : [store, errand.path];
-    const parts = errand.partBytes < LEAST_PART_BYTES ? [] : [`--parallelism-chunk-size=${errand.partBytes}B`];
+    const store = `sj://${task.access.bucket}/${task.key}`;
+    const ends = task.direction === "up" ? [task.path, store] : [store, task.path];
+    const parts = task.partBytes < LEAST_PART_BYTES ? [] : [`--parallelism-chunk-size=${task.partBytes}B`];
     return {
       program: found.program,
-      args: ["cp", "--progress=false", `--parallelism=${errand.connections}`, ...parts, ...ends],
+      args: ["cp", "--progress=false", `--parallelism=${task.connections}`, ...parts, ...ends],
       env: {
-        ...plainEnvironment(found.where, errand.scratch),
-        UPLINK_ACCESS: errand.grant,
+        ...plainEnvironment(found.where, task.scratch),
+        UPLINK_ACCESS: task.grant,
         UPLINK_INTERACTIVE: "false",
-        UPLINK_CONFIG_DIR: errand.scratch,
+        UPLINK_CONFIG_DIR: task.scratch,
       },
     };
   },

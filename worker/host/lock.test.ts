@@ -62,7 +62,7 @@ const aboutStart = { code: "FOLDER_IN_USE", op: "start", subject: "state" } as c
 const shiftedBy = (ms: number) => new Date(Date.now() + ms);
 
 describe("a holder in another container of this machine, whose number means somebody else here", () => {
-  const timing = { beatMs: 20, staleMs: 2_000 };
+  const timing = { heartbeatMs: 20, staleMs: 2_000 };
   let path: string;
   beforeEach(async () => {
     path = join(folder, "worker.lock");
@@ -72,7 +72,10 @@ describe("a holder in another container of this machine, whose number means some
   });
 
   test("keeps its lock as long as it touches it, although nobody here has its number", async () => {
-    const beat = setInterval(() => void lutimes(path, new Date(), new Date()).catch(() => undefined), timing.beatMs);
+    const beat = setInterval(
+      () => void lutimes(path, new Date(), new Date()).catch(() => undefined),
+      timing.heartbeatMs,
+    );
     try {
       await expect(lockAt(path, aboutStart, timing)).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
     } finally {
@@ -82,7 +85,7 @@ describe("a holder in another container of this machine, whose number means some
   });
 
   test("loses it at once when it was not touched for long", async () => {
-    const patient = { beatMs: 3_000, staleMs: 300_000 };
+    const patient = { heartbeatMs: 3_000, staleMs: 300_000 };
     await lutimes(path, shiftedBy(-600_000), shiftedBy(-600_000));
     expect(await readHolder(folder)).toMatchObject({ isAlive: false });
     const startedAt = performance.now();
@@ -93,14 +96,14 @@ describe("a holder in another container of this machine, whose number means some
   });
 
   test("and one that was killed a moment ago holds nobody up for longer than that", async () => {
-    const unlock = await lockAt(path, aboutStart, { beatMs: 20, staleMs: 200 });
+    const unlock = await lockAt(path, aboutStart, { heartbeatMs: 20, staleMs: 200 });
     expect(await readHolder(folder)).toMatchObject({ pid: process.pid, isAlive: true });
     await unlock();
   });
 });
 
 describe("a holder on another machine, whose clock is not ours", () => {
-  const timing = { beatMs: 20, staleMs: 300, briefMs: 100 };
+  const timing = { heartbeatMs: 20, staleMs: 300, briefMs: 100 };
   let path: string;
   beforeEach(async () => {
     path = join(folder, "worker.lock");
@@ -113,7 +116,7 @@ describe("a holder on another machine, whose clock is not ours", () => {
   ])("keeps its lock while it touches it with a clock that is %s", async (_, skewMs) => {
     const touch = () => lutimes(path, shiftedBy(skewMs), shiftedBy(skewMs));
     await touch();
-    const beat = setInterval(() => void touch().catch(() => undefined), timing.beatMs);
+    const beat = setInterval(() => void touch().catch(() => undefined), timing.heartbeatMs);
     try {
       expect(await readHolder(folder, { ...timing, briefMs: 60_000 })).toMatchObject({ isAlive: true });
       const patient = { ...timing, staleMs: 60_000 };
@@ -146,7 +149,11 @@ describe("a holder on another machine, whose clock is not ours", () => {
 
 test("a lock is touched as long as it is held, and one that was taken away is left to its new holder", async () => {
   const path = join(folder, "copy.lock");
-  const unlock = await lockAt(path, { code: "COPY_RUNNING", op: "cp", subject: "a" }, { beatMs: 10, staleMs: 1_000 });
+  const unlock = await lockAt(
+    path,
+    { code: "COPY_RUNNING", op: "cp", subject: "a" },
+    { heartbeatMs: 10, staleMs: 1_000 },
+  );
   const first = (await lstat(path)).mtimeMs;
   while ((await lstat(path)).mtimeMs === first) await new Promise((resolve) => setTimeout(resolve, 5));
   await rm(path);

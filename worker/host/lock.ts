@@ -22,8 +22,8 @@ import { codeOf, diskFault } from "../base/disk-fault.ts";
 export const lockFolder = (folder: string): Promise<() => Promise<void>> =>
   lockAt(join(folder, "worker.lock"), { code: "FOLDER_IN_USE", op: "start", subject: folder });
 
-/** A holder updates its lock every `beatMs`; a lock older than `staleMs` is stale. */
-const TIMING = { beatMs: 3_000, staleMs: 30_000 };
+/** A holder updates its lock every `heartbeatMs`; a lock older than `staleMs` is stale. */
+const TIMING = { heartbeatMs: 3_000, staleMs: 30_000 };
 /** `readHolder` only informs, so it watches a lock of another machine for a shorter time. */
 const BRIEF_MS = 7_000;
 
@@ -59,7 +59,7 @@ export async function lockAt(path: string, about: About, timing = TIMING): Promi
   const { code, op, subject } = about;
   const mine = `${process.pid} ${(await startTimeOf(process.pid)) ?? "-"} ${await namespaceOf()}`;
   for (let tries = 0; tries < 3; tries++) {
-    if (await tryCreate(path, mine)) return keep(path, { mine, beatMs: timing.beatMs });
+    if (await tryCreate(path, mine)) return keep(path, { mine, heartbeatMs: timing.heartbeatMs });
     const holder = await readLock(path);
     if (holder === null) continue;
     if ((await isAliveHere(holder)) ?? (await isTouched(path, holder, timing))) {
@@ -81,14 +81,14 @@ async function tryCreate(path: string, text: string): Promise<boolean> {
 }
 
 /** Updates the lock's modification time until the returned function releases the lock. */
-function keep(path: string, { mine, beatMs }: { mine: string; beatMs: number }): () => Promise<void> {
+function keep(path: string, { mine, heartbeatMs }: { mine: string; heartbeatMs: number }): () => Promise<void> {
   const isMine = async () => (await readLock(path)) === mine;
   const touch = async () => {
     const now = new Date();
     if (await isMine()) await lutimes(path, now, now);
   };
   // A failed update is ignored, because the next one follows soon.
-  const timer = setInterval(() => void touch().catch(() => undefined), beatMs);
+  const timer = setInterval(() => void touch().catch(() => undefined), heartbeatMs);
   timer.unref();
   return async () => {
     clearInterval(timer);
@@ -100,14 +100,14 @@ function keep(path: string, { mine, beatMs }: { mine: string; beatMs: number }):
  * Tells whether the holder still updates the lock, by watching it for `staleMs`. A lock of this boot is known to be stale sooner:
  * as soon as it is `staleMs` old.
  */
-async function isTouched(path: string, holder: string, { beatMs, staleMs }: typeof TIMING): Promise<boolean> {
+async function isTouched(path: string, holder: string, { heartbeatMs, staleMs }: typeof TIMING): Promise<boolean> {
   const first = await touchedAt(path);
   const isOneClock = await isOfThisBoot(holder);
   const startedAt = performance.now();
   for (let now = first; now !== null; now = await touchedAt(path)) {
     if (now !== first) return true;
     if (performance.now() - startedAt >= staleMs || (isOneClock && Date.now() - now >= staleMs)) return false;
-    await sleep(beatMs / 4);
+    await sleep(heartbeatMs / 4);
   }
   return false;
 }

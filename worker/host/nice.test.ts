@@ -3,7 +3,7 @@ import { getPriority } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { canComeBack, ioClassOf } from "./nice.ts";
+import { canRestorePriority, ioClassOf } from "./nice.ts";
 
 const status = (capEff: string) => `Name:\tnode\nCapEff:\t${capEff}\nThreads:\t11\n`;
 const limits = (soft: string) =>
@@ -12,15 +12,15 @@ const reading = (capEff: string, nice: string) => (path: string) =>
   path.endsWith("status") ? status(capEff) : limits(nice);
 
 test("may come back with the capability, or with a limit that allows it", () => {
-  expect(canComeBack(reading("000001ffffffffff", "0"))).toBe(true);
-  expect(canComeBack(reading("0000000000000000", "20"))).toBe(true);
-  expect(canComeBack(reading("0000000000000000", "unlimited"))).toBe(true);
+  expect(canRestorePriority(reading("000001ffffffffff", "0"))).toBe(true);
+  expect(canRestorePriority(reading("0000000000000000", "20"))).toBe(true);
+  expect(canRestorePriority(reading("0000000000000000", "unlimited"))).toBe(true);
 });
 
 test("may not with what containers give by default, nor where nothing can be read", () => {
   // Docker's default set: without CAP_SYS_NICE.
-  expect(canComeBack(reading("00000000a80425fb", "0"))).toBe(false);
-  expect(canComeBack(() => "")).toBe(false);
+  expect(canRestorePriority(reading("00000000a80425fb", "0"))).toBe(false);
+  expect(canRestorePriority(() => "")).toBe(false);
 });
 
 test.each([
@@ -40,7 +40,7 @@ function story(...under: readonly string[]): Record<string, { nice: number[]; io
     import { execFileSync } from "node:child_process";
     import { readFileSync, readdirSync } from "node:fs";
     import { readFile } from "node:fs/promises";
-    import { stepAside, comeBack } from ${step};
+    import { lowerPriority, restorePriority } from ${step};
     const niceOf = (pid) => readdirSync("/proc/" + pid + "/task").map((thread) =>
       Number(readFileSync("/proc/" + pid + "/task/" + thread + "/stat", "utf8").split(") ")[1].split(" ")[16]));
     const io = (pid) => execFileSync("ionice", ["-p", String(pid)], { encoding: "utf8" }).trim();
@@ -51,10 +51,10 @@ function story(...under: readonly string[]): Record<string, { nice: number[]; io
     const childs = () => JSON.parse(execFileSync("sh", ["-c",
       'echo "{\\\\"nice\\\\":[$(cut -d" " -f19 /proc/self/stat)],\\\\"io\\\\":\\\\"$(ionice)\\\\"}"'], { encoding: "utf8" }));
     const seen = { before: await mine() };
-    stepAside();
+    lowerPriority();
     seen.aside = await mine();
-    stepAside();
-    comeBack();
+    lowerPriority();
+    restorePriority();
     seen.back = await mine();
     seen.child = childs();
     process.stdout.write(JSON.stringify(seen));`;
@@ -74,12 +74,15 @@ test.runIf(isWhole)("all of its threads step aside, also those that come later, 
   expect(aside?.io).toBe("best-effort: prio 7");
 });
 
-test.runIf(isWhole && canComeBack())("what it starts once it came back has the priorities that it began with", () => {
-  const { before, back, child } = story();
-  expect(back).toEqual({ ...back, nice: back?.nice.map(() => OWN), io: before?.io });
-  expect(child).toEqual({ nice: [OWN], io: before?.io });
-  const slowed = Math.min(OWN + 7, 19);
-  const slow = story("nice", "-n", "7", "ionice", "-c", "2", "-n", "6");
-  expect([slow["aside"]?.nice[0], slow["aside"]?.io]).toEqual([slowed, "best-effort: prio 7"]);
-  expect(slow["child"]).toEqual({ nice: [slowed], io: "best-effort: prio 6" });
-});
+test.runIf(isWhole && canRestorePriority())(
+  "what it starts once it came back has the priorities that it began with",
+  () => {
+    const { before, back, child } = story();
+    expect(back).toEqual({ ...back, nice: back?.nice.map(() => OWN), io: before?.io });
+    expect(child).toEqual({ nice: [OWN], io: before?.io });
+    const slowed = Math.min(OWN + 7, 19);
+    const slow = story("nice", "-n", "7", "ionice", "-c", "2", "-n", "6");
+    expect([slow["aside"]?.nice[0], slow["aside"]?.io]).toEqual([slowed, "best-effort: prio 7"]);
+    expect(slow["child"]).toEqual({ nice: [slowed], io: "best-effort: prio 6" });
+  },
+);

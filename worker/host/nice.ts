@@ -14,29 +14,29 @@ const LOW_IO = ["-c", "2", "-n", "7"];
 const CAP_SYS_NICE = 23n;
 const IONICE_MS = 2_000;
 
-/** Priorities with which the worker was started; null until `stepAside`. */
+/** Priorities with which the worker was started; null until `lowerPriority`. */
 let before: { nice: number; io: readonly string[] } | null = null;
 
 /**
  * Lowers both priorities as far as the system permits; failures are ignored. It is synchronous, so that a process started
  * next inherits the right priority.
  */
-export function stepAside(): void {
+export function lowerPriority(): void {
   const nice = getPriority();
   before ??= { nice, io: ioClassOf(ionice(["-p", String(process.pid)])) };
   setNice(Math.max(nice, LOW));
   if (before.io[1] !== "3") setIo(LOW_IO);
 }
 
-/** Restores both priorities, before a program is started again. Succeeds only where `canComeBack` is true. */
-export function comeBack(): void {
+/** Restores both priorities, before a program is started again. Succeeds only where `canRestorePriority` is true. */
+export function restorePriority(): void {
   if (before === null) return;
   setNice(before.nice);
   setIo(before.io);
 }
 
 /** Tells whether this process may raise its priority again, by `/proc/self/status` and `/proc/self/limits`. */
-export function canComeBack(read = readText): boolean {
+export function canRestorePriority(read = readText): boolean {
   const effective = /^CapEff:\s*([0-9a-f]+)/m.exec(read("/proc/self/status"))?.[1];
   if (effective !== undefined && ((BigInt(`0x${effective}`) >> CAP_SYS_NICE) & 1n) === 1n) return true;
   // RLIMIT_NICE counts from 20 downwards: a limit of 20 permits nice 0.

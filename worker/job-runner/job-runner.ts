@@ -1,7 +1,7 @@
 import type { DamageReport } from "#protocol/checkpoint/damage.ts";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import type { TransferProgress } from "#protocol/wire/reports.ts";
-import { isEnded, mayMove, TRANSFER_WISHES } from "#protocol/wire/transfer.ts";
+import { isEnded, mayMove, TRANSFER_ACTIONS } from "#protocol/wire/transfer.ts";
 import { jitter } from "../base/breaker.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
@@ -19,8 +19,8 @@ export interface JobRunner {
   run(): Promise<void>;
   /** Tells that there is a new command, or that a waiting one may begin now. */
   wake(): void;
-  /** Carries out a person's wish for a transfer. @throws Fault NOT_FOUND, CONFLICT */
-  steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
+  /** Carries out an action of a person on a transfer. @throws Fault NOT_FOUND, CONFLICT */
+  steer(transferId: string, action: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
   progress(): TransferProgress[];
 }
 
@@ -107,11 +107,11 @@ export function createJobRunner<Item extends Moving>(parts: JobRunnerParts<Item>
     }
   };
 
-  const steer: JobRunner["steer"] = async (transferId, wish) => {
+  const steer: JobRunner["steer"] = async (transferId, action) => {
     const item = items().find(({ command }) => command.transferId === transferId);
-    if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
-    const { to } = TRANSFER_WISHES[wish];
-    const refuse = () => new Fault("CONFLICT", { op: wish, subject: transferId, detail: `it is ${item.state}` });
+    if (item === undefined) throw new Fault("NOT_FOUND", { op: action, subject: transferId });
+    const { to } = TRANSFER_ACTIONS[action];
+    const refuse = () => new Fault("CONFLICT", { op: action, subject: transferId, detail: `it is ${item.state}` });
     // An ended transfer has left nothing to cancel.
     if (!mayMove(item.state, to, "person") || (to === "cancelled" && isEnded(item.state))) throw refuse();
     const mine = state.active?.id === item.command.id ? state.active : null;

@@ -14,7 +14,7 @@ type About = Pick<JobWorker, "setbacks"> & { stopping: AbortSignal };
 
 /**
  * Returns how an attempt ended whose program could not be started. Trouble of the bucket, the hub or this machine is no
- * failure of the job; it counts as a setback, so that this machine does not take one job after the other in vain.
+ * failure of the job; it counts as a setback, so that this machine does not take one job after the other without success.
  */
 export const exitOfFault = (error: unknown, about: About): AttemptExit =>
   exitBy(error, about, { isOfTheJob: ({ code }) => OF_THE_JOB.has(code), kind: "refused" });

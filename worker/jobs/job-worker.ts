@@ -1,8 +1,8 @@
 import type { AgentCommand } from "../agent/agent.ts";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import type { ProgramUser } from "../program/program-user.ts";
 import type { Running, Supervision } from "../supervise/supervise.ts";
-import type { RestoreWish } from "../supervise/restore-others.ts";
+import type { RestoreMode } from "../supervise/restore-others.ts";
 import type { Clock } from "../base/clock.ts";
 import type { JobMessages } from "./job-messages.ts";
 import type { UnreportedEnd } from "./unreported-end.ts";
@@ -22,7 +22,7 @@ export interface JobWorker {
   err: Supervision["err"];
   user: ProgramUser | null;
   /** Checkpoints to restore beside the newest one. */
-  wish: RestoreWish;
+  wish: RestoreMode;
   /** Time between TERM and KILL. */
   graceMs: number;
   mayLower: boolean;

@@ -8,7 +8,7 @@ import { isNothingLeft, type SafetyParts } from "../supervise/judge-safety.ts";
 import { supervise, type Supervised, type Supervision } from "../supervise/supervise.ts";
 import { takePlaceAlone, type Orphan } from "../supervise/take-place.ts";
 import { isUnsafe } from "../upload/backlog.ts";
-import type { LogKeeper } from "./log/keep-log.ts";
+import type { LogUploader } from "./log/upload-log.ts";
 import { openLog } from "./log/open-log.ts";
 import { fetchInputs } from "./bytes/fetch-inputs.ts";
 import { openInputCache } from "./bytes/input-cache.ts";
@@ -72,7 +72,7 @@ const reportOf = ({ id, attempt: number, epoch }: TakenJob, exit: AttemptExit) =
   exit,
 });
 
-/** How an attempt ends by a fault, by what it was doing. */
+/** Maps a fault to the end of the attempt, by the phase in which the fault occurred. */
 const EXITS = { inputs: exitOfInputs, program: exitOfFault, outputs: exitOfOutputs } as const;
 /** Longest wait until the last output of a program is in the bucket. */
 const LAST_OUTPUT_MS = { stopped: 3_000, ended: 20_000 } as const;
@@ -86,16 +86,16 @@ interface Attempt {
 
 async function attempt(agent: Agent, life: Life, about: Attempt): Promise<"next" | "stop"> {
   const log = openLog(agent, about.job, { spec: about.place.spec, clock: about.worker.clock });
-  void log.keeper.run();
+  void log.uploader.run();
   try {
-    return await attemptWith(log.keeper, agent, { ...about, life });
+    return await attemptWith(log.uploader, agent, { ...about, life });
   } finally {
-    await log.keeper.end(0);
+    await log.uploader.end(0);
     await log.close();
   }
 }
 
-async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life: Life }): Promise<"next" | "stop"> {
+async function attemptWith(log: LogUploader, agent: Agent, about: Attempt & { life: Life }): Promise<"next" | "stop"> {
   const { worker, job, place, life } = about;
   const { command, messages, unreported } = worker;
   const lease = { over: false };

@@ -5,12 +5,12 @@ import { DEFAULT_QUEUE, queueName } from "#protocol/jobs/job-spec.ts";
 import { stateOfWorker, type AgentCommand } from "../agent/agent.ts";
 import { systemClock } from "../base/clock.ts";
 import { diskFault } from "../base/disk-fault.ts";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import { usage } from "../command-line/verb.ts";
 import { readGpuMemory } from "../host/facts.ts";
-import { canComeBack } from "../host/nice.ts";
+import { canRestorePriority } from "../host/nice.ts";
 import { readProgramUser } from "../program/program-user.ts";
-import { readRestoreWish } from "../supervise/restore-others.ts";
+import { readRestoreMode } from "../supervise/restore-others.ts";
 import { passOn, type Running, type Supervision } from "../supervise/supervise.ts";
 import { createJobMessages } from "./job-messages.ts";
 import type { JobWorker } from "./job-worker.ts";
@@ -51,7 +51,7 @@ async function readWorker(command: WorkCommand): Promise<JobWorker> {
   if (!queue.success)
     throw usage(`--queue ${config.text("queue") ?? ""}`, queue.error.issues[0]?.message ?? "not a queue");
   const user = readProgramUser(config.text("user"));
-  const wish = readRestoreWish(config.text("restore"));
+  const wish = readRestoreMode(config.text("restore"));
   const state = await stateOfWorker(command);
   const folder = resolve(config.text("work-folder") ?? "jobs");
   try {
@@ -73,7 +73,7 @@ async function readWorker(command: WorkCommand): Promise<JobWorker> {
     wish,
     graceMs: config.durationMs("grace"),
     // A later job must not inherit the worker's low priority.
-    mayLower: canComeBack(),
+    mayLower: canRestorePriority(),
     running,
     messages,
     unreported: createUnreportedEnd(state, messages),

@@ -8,10 +8,10 @@ import { createRetrier } from "../transfer/store-session/retry.ts";
 import { createHubSource } from "../hub-link/hub-source.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import { probeLink, type ProbeResult } from "./probe.ts";
-import type { ProbeWishes } from "./options.ts";
+import type { ProbeOptions } from "./options.ts";
 
 /** Options of the engines that measure. */
-export interface EngineWishes {
+export interface ProbeEngine {
   connections: number | null;
   memoryBytes: number | null;
   idleMs: number;
@@ -25,11 +25,11 @@ export const askTarget = (hub: Hub, machineId: string | null): Promise<ProbeTarg
 export async function probeNodeLink(
   hub: Hub,
   target: ProbeTarget,
-  wishes: ProbeWishes & { engine: EngineWishes; signal: AbortSignal },
+  options: ProbeOptions & { engine: ProbeEngine; signal: AbortSignal },
 ): Promise<ProbeResult> {
   const { store, nodeId } = target;
   if (store === null) throw new Fault("NO_SUCH_BUCKET", { op: "probe", detail: "the hub has none for this node" });
-  const { connections, memoryBytes, idleMs } = wishes.engine;
+  const { connections, memoryBytes, idleMs } = options.engine;
   const aheadMs = target.hubTimeMs - Date.now();
   const make = (direction: "up" | "down") =>
     createEngine({
@@ -48,7 +48,7 @@ export async function probeNodeLink(
   const engines = { up: make("up"), down: make("down") };
   try {
     return await probeLink({
-      ...wishes,
+      ...options,
       engines,
       newKey: () => probeKey(store.prefix, { nodeId, probeId: randomUUID() }),
       endpoint: store.endpoint,

@@ -2,7 +2,7 @@ import type { LinkThresholds } from "#protocol/links/probe.ts";
 import type { Config } from "../command-line/config.ts";
 
 /** Options of a probe. */
-export interface ProbeWishes {
+export interface ProbeOptions {
   thresholds: LinkThresholds;
   /** Duration of each direction's measurement. */
   boxMs: number;
@@ -10,7 +10,7 @@ export interface ProbeWishes {
 }
 
 /** Reads the flags. @throws Fault BAD_INPUT */
-export const readProbeWishes = (config: Config): ProbeWishes => ({
+export const readProbeOptions = (config: Config): ProbeOptions => ({
   thresholds: { up: config.rate("min-up"), down: config.rate("min-down"), rttMs: config.durationMs("max-rtt") || null },
   boxMs: config.durationMs("probe-time"),
   mostAttempts: config.count("attempts"),

@@ -15,7 +15,7 @@ const rate = (text: string): LinkRate => ({
 });
 
 /** A link on which each measurement has the next of these results. */
-function link(results: { up: (LinkRate | Fault)[]; down: (LinkRate | Fault)[] }, wishes: Partial<ProbeParts> = {}) {
+function link(results: { up: (LinkRate | Fault)[]; down: (LinkRate | Fault)[] }, options: Partial<ProbeParts> = {}) {
   const asked: string[] = [];
   const keys = new Set<string>();
   const clock = createFakeClock();
@@ -38,7 +38,7 @@ function link(results: { up: (LinkRate | Fault)[]; down: (LinkRate | Fault)[] },
     clock,
     signal: new AbortController().signal,
     ways: { rtt: async () => 30, up: next("up"), down: next("down") },
-    ...wishes,
+    ...options,
   };
   const run = async () => {
     const result = probeLink(parts);

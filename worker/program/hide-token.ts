@@ -1,7 +1,7 @@
 import { closeSync, constants, lstatSync, mkdtempSync, openSync, readFileSync, readdirSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import { removeOwnedNow } from "../base/disk/change-disk.ts";
 import { ownCommand } from "../engines/own-command.ts";
 import { envName } from "../command-line/flags.ts";

@@ -3,7 +3,7 @@ import { accessSync, chmodSync, constants, lstatSync, mkdirSync, readFileSync } 
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import type { ProgramPlace } from "../local-api/serve-local.ts";
 import { usage } from "../command-line/verb.ts";
 

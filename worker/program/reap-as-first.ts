@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import { ownCommand } from "../engines/own-command.ts";
 
 /**

@@ -25,7 +25,7 @@ export interface Copier {
   passOver(captures: readonly Capture[]): Promise<void>;
   has(transferId: string): boolean;
   /** Cancels, pauses, resumes or retries a copy. Faults: NOT_FOUND. */
-  steer(transferId: string, wish: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
+  steer(transferId: string, action: "cancel" | "pause" | "resume" | "retry"): Promise<void>;
   progress(): TransferProgress[];
   wake(): void;
   readonly isActive: boolean;

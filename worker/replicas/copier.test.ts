@@ -22,7 +22,7 @@ const other = ({ access }: TrialStore) => ({
 interface Begun {
   ledger: CopyLedger;
   events: Parameters<CopierParts["outbox"]["add"]>[0][];
-  /** Starts a copier; it ends when so many copies are reported as ended. */
+  /** Starts a copier; it ends when this many copies are reported as ended. */
   start(answers: Parameters<typeof createFakeHub>[0], about: { ends: number; isBusy?(): boolean }): Started;
 }
 interface Started {

@@ -15,7 +15,7 @@ export interface OfferedCheckpoint {
   archived: readonly Unreadable[];
 }
 
-export interface CheckpointWish {
+export interface CheckpointRequest {
   hub: Hub;
   signal: AbortSignal;
   command: { checkpointId: string };
@@ -31,8 +31,8 @@ export interface CheckpointWish {
  * Reads a manifest from the hub; waits while the hub is away. Faults: CHECKPOINT_INCOMPLETE, HOSTILE_NAME, OBJECT_ARCHIVED,
  * OBJECT_BEING_RESTORED, those of the hub.
  */
-export async function readCheckpoint(clock: Clock, wish: CheckpointWish): Promise<OfferedCheckpoint> {
-  const { hub, signal, command, profileId, asStored, withArchived } = wish;
+export async function readCheckpoint(clock: Clock, request: CheckpointRequest): Promise<OfferedCheckpoint> {
+  const { hub, signal, command, profileId, asStored, withArchived } = request;
   const { checkpointId } = command;
   const wanted = {
     checkpointId,
@@ -58,7 +58,7 @@ export async function readCheckpoint(clock: Clock, wish: CheckpointWish): Promis
 }
 
 /** Parses a manifest again, because its names touch the disk here. Faults: HOSTILE_NAME, CHECKPOINT_INCOMPLETE. */
-export function parseManifest(command: CheckpointWish["command"], value: unknown): StoredManifest {
+export function parseManifest(command: CheckpointRequest["command"], value: unknown): StoredManifest {
   const parsed = storedManifest.safeParse(value);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];

@@ -179,7 +179,7 @@ export async function restorePointOf(choosing: Choosing, run: RunName): Promise<
   return { run, newest: null, trashedStep: whole?.listed.step ?? null, ...doubtful };
 }
 
-export interface CheckpointWish {
+export interface CheckpointRequest {
   step?: number | undefined;
   before?: number | undefined;
   name?: string | undefined;
@@ -200,9 +200,9 @@ async function newestOfRole({ records, record, damaged }: Choosing, role: Checkp
 /**
  * Returns the checkpoint that a `findCheckpoint` call asks for; null when there is none. Faults: those of the store.
  */
-export async function chooseWanted(choosing: Choosing, wish: CheckpointWish): Promise<Chosen | null> {
+export async function chooseWanted(choosing: Choosing, request: CheckpointRequest): Promise<Chosen | null> {
   const { records, record } = choosing;
-  const { step, before, name, role } = wish;
+  const { step, before, name, role } = request;
   if (role !== undefined) return newestOfRole(choosing, role);
   if (name !== undefined) {
     const step = /^checkpoint-(\d{1,12})$/.exec(name)?.[1];

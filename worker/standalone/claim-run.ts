@@ -101,7 +101,7 @@ async function writeClaim({ calls, prefix, isConditional }: RunClaims["parts"], 
   return (await calls.read(key))?.text === text;
 }
 
-interface Wish {
+interface ClaimRequest {
   run: RunName;
   from: ClaimFrom | undefined;
   isLine: true | undefined;
@@ -121,15 +121,15 @@ const parentOf = (chosen: Chosen | null): Parent =>
  * checkpoint that a person chose. `isLine`: the program began anew. @throws Fault RUN_IN_USE, NOT_FOUND (no complete
  * checkpoint of that step), CONFLICT, those of the store
  */
-export function claimRun(claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
-  return claims.inTurn(wish.run, async () => {
-    const held = await hold(claims, wish.run);
+export function claimRun(claims: RunClaims, request: ClaimRequest): Promise<ClaimAnswer> {
+  return claims.inTurn(request.run, async () => {
+    const held = await hold(claims, request.run);
     try {
-      return await claimUnder(held, claims, wish);
+      return await claimUnder(held, claims, request);
     } catch (error) {
       // A node that cannot write the run, for example because it lacks the encryption key, must not block other nodes.
-      if (claims.leases.get(wish.run)?.epoch === null) {
-        claims.leases.delete(wish.run);
+      if (claims.leases.get(request.run)?.epoch === null) {
+        claims.leases.delete(request.run);
         await held.giveBack();
       }
       throw error;
@@ -137,19 +137,19 @@ export function claimRun(claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
   });
 }
 
-async function claimUnder(held: Lease, claims: RunClaims, wish: Wish): Promise<ClaimAnswer> {
+async function claimUnder(held: Lease, claims: RunClaims, request: ClaimRequest): Promise<ClaimAnswer> {
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const choosing = await wish.read();
-    const { claim, newest, said } = await decide(claims, wish, choosing);
+    const choosing = await request.read();
+    const { claim, newest, said } = await decide(claims, request, choosing);
     if (claim === null) continue;
-    const isFirst = claims.leases.get(wish.run)?.epoch === null;
-    await (isFirst ? setFirstEpoch(held, { run: wish.run, epoch: claim.epoch }) : held.setEpoch(claim.epoch));
+    const isFirst = claims.leases.get(request.run)?.epoch === null;
+    await (isFirst ? setFirstEpoch(held, { run: request.run, epoch: claim.epoch }) : held.setEpoch(claim.epoch));
     const earlier = earlierLines([...choosing.record.claims, claim], claims.parts.node.id);
-    claims.leases.set(wish.run, { lease: held, epoch: claim.epoch, earlier });
-    return { ...(await answerOf(wish.run, choosing, { claim, newest })), ...said };
+    claims.leases.set(request.run, { lease: held, epoch: claim.epoch, earlier });
+    return { ...(await answerOf(request.run, choosing, { claim, newest })), ...said };
   }
   const detail = "other nodes claim it at the same time";
-  throw new Fault("CONFLICT", { op: "claimEpoch", subject: wish.run, detail });
+  throw new Fault("CONFLICT", { op: "claimEpoch", subject: request.run, detail });
 }
 
 /**
@@ -210,20 +210,20 @@ interface Decided {
   said: Pick<ClaimAnswer, "from">;
 }
 
-async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promise<Decided> {
-  const { from, isLine, branch } = wish;
+async function decide(claims: RunClaims, request: ClaimRequest, choosing: Choosing): Promise<Decided> {
+  const { from, isLine, branch } = request;
   const { claims: known, highestEpoch } = choosing.record;
   const last = known.at(-1) ?? null;
   const newest = await newestOf(choosing);
   const open = async (start: Chosen | null, about: Pick<EpochClaim, "isChosen" | "branch">) =>
-    openEpoch(claims, { run: wish.run, epoch: highestEpoch + 1, start, about });
+    openEpoch(claims, { run: request.run, epoch: highestEpoch + 1, start, about });
   const isOwn = last !== null && last.node.id === claims.parts.node.id && last.groupOf === undefined;
   if (isLine === true) {
     // A repeated request, whose answer was lost, gets the line that is open already.
     const isOpen = isOwn && last.epoch >= highestEpoch && isSameBranch(last.branch, branch);
     if (!isOpen && branch !== undefined && branch.after.epoch !== highestEpoch) {
       const detail = `the line follows epoch ${branch.after.epoch}, and the run is at ${highestEpoch}`;
-      throw new Fault("EPOCH_OVER", { op: "claimEpoch", subject: wish.run, detail });
+      throw new Fault("EPOCH_OVER", { op: "claimEpoch", subject: request.run, detail });
     }
     const claim = isOpen ? last : await open(null, branch === undefined ? {} : { branch });
     return { claim, newest, said: {} };
@@ -232,7 +232,7 @@ async function decide(claims: RunClaims, wish: Wish, choosing: Choosing): Promis
     const startedAt = known.findLast(({ isChosen }) => isChosen === true);
     const before = startedAt === undefined ? undefined : (startedAt.parent?.step ?? "beginning");
     if (before !== from) {
-      const start = from === "beginning" ? null : await requireStep(wish.run, choosing, from);
+      const start = from === "beginning" ? null : await requireStep(request.run, choosing, from);
       return { claim: await open(start, { isChosen: true }), newest: start, said: { from: { isNew: true } } };
     }
   }

@@ -176,8 +176,8 @@ export const keepsState = ({ config }: Verb): boolean =>
 export const FAR_MS = 20;
 
 /**
- * Opens the connections for later downloads while the store is still asked what to fetch. `onFar` is called when the store is
- * far, with the number of connections that are worth it.
+ * Opens connections for later downloads while the store still answers which objects to fetch. When the round trip is long,
+ * calls `onFar` with the number of connections that pays off.
  */
 export const warmAll = ({ engine, access }: StoreSession, onFar?: (width: number) => void): void =>
   engine.controller.expect({ count: Infinity, size: "large" }, (width) => {

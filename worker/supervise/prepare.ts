@@ -27,8 +27,8 @@ import {
   type Resume,
   type ResumePoint,
 } from "../agent/choose-resume.ts";
-import { restoreOthers, type RestoreWish } from "./restore-others.ts";
-import { claimFrom, resumeWishOf, type StartFrom } from "./start-from.ts";
+import { restoreOthers, type RestoreMode } from "./restore-others.ts";
+import { claimFrom, resumeChoiceOf, type StartFrom } from "./start-from.ts";
 import { readLocalCheckpoints, writtenAt } from "../agent/local-checkpoints.ts";
 
 /**
@@ -39,7 +39,7 @@ import { readLocalCheckpoints, writtenAt } from "../agent/local-checkpoints.ts";
  */
 export async function prepareRuns(
   agent: Agent,
-  { startFrom, wish }: { startFrom: StartFrom; wish: RestoreWish },
+  { startFrom, wish }: { startFrom: StartFrom; wish: RestoreMode },
 ): Promise<ResumePoint[]> {
   const points: ResumePoint[] = [];
   for (const roots of Map.groupBy(agent.options.watches, ({ run }) => run).values()) {
@@ -88,7 +88,7 @@ async function prepareRun(agent: Agent, roots: readonly Watch[], startFrom: Star
       isFirstStart: epochsBefore.get(run) === null && !isAgain,
       since: Math.max(since, safeBefore?.at ?? 0),
       parentStep: claim.parent?.step ?? null,
-      wish: resumeWishOf(chosen, claim, ledger.chosenEpoch(run)),
+      wish: resumeChoiceOf(chosen, claim, ledger.chosenEpoch(run)),
     };
     const plans: Plan[] = [];
     for (const watch of roots) {

@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { ProgramEnd } from "../program/program.ts";
 
-/** How often a failed program is restarted on the same machine: at most so many times in a row, 0 for never. */
+/** How often a failed program is restarted on the same machine: at most this many times in a row, 0 for never. */
 export interface RestartPolicy {
   mostRestarts: number;
 }

@@ -5,14 +5,14 @@ import { restoreKept, type KeptParts } from "./restore-kept.ts";
 import { restoreNamed, type Restored } from "./restore-named.ts";
 
 /** Checkpoints to restore on another machine: the newest, also those that its state names, or also all that are kept. */
-const RESTORE_WISHES = ["newest", "named", "kept"] as const;
-export type RestoreWish = (typeof RESTORE_WISHES)[number];
+const RESTORE_MODES = ["newest", "named", "kept"] as const;
+export type RestoreMode = (typeof RESTORE_MODES)[number];
 
 /** Reads --restore. @throws Fault BAD_INPUT */
-export function readRestoreWish(text: string | null): RestoreWish {
-  const wish = RESTORE_WISHES.find((one) => one === (text ?? "named"));
-  if (wish === undefined) throw usage(`--restore ${text}`, RESTORE_WISHES.join(", "));
-  return wish;
+export function readRestoreMode(text: string | null): RestoreMode {
+  const mode = RESTORE_MODES.find((one) => one === (text ?? "named"));
+  if (mode === undefined) throw usage(`--restore ${text}`, RESTORE_MODES.join(", "));
+  return mode;
 }
 
 /** Time that the program's start waits for other checkpoints; larger ones arrive during training. */
@@ -22,11 +22,11 @@ const WAIT_MS = 10_000;
  * Restores other checkpoints than the newest, each to its own place. Resolves when all are there, and after 10 s at the
  * latest; the rest then arrives in the background. Failures are reported.
  */
-export async function restoreOthers(agent: KeptParts, restored: Restored, wish: RestoreWish): Promise<void> {
-  if (wish === "newest") return;
+export async function restoreOthers(agent: KeptParts, restored: Restored, mode: RestoreMode): Promise<void> {
+  if (mode === "newest") return;
   const work = async () => {
     await restoreNamed(agent, restored);
-    if (wish === "kept") await restoreKept(agent, restored);
+    if (mode === "kept") await restoreKept(agent, restored);
   };
   const all = work().catch((error: unknown) =>
     agent.reporter.waitingFor(toFault(error, { op: "restore", subject: restored.run })),

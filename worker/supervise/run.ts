@@ -1,15 +1,15 @@
 import { watchesOf } from "../agent/agent-options.ts";
 import { runAgent, type AgentCommand, type Place } from "../agent/agent.ts";
-import type { Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
 import { takePlaceAlone, type Orphan } from "./take-place.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import { canComeBack } from "../host/nice.ts";
+import { canRestorePriority } from "../host/nice.ts";
 import { checkWatch } from "../commands/doctor/check-watch.ts";
 import { showFinding } from "../commands/doctor/finding.ts";
 import { usage } from "../command-line/verb.ts";
 import { awaitPieces } from "../agent/confirm-pieces.ts";
 import { isAllSafe } from "./judge-safety.ts";
-import { readRestoreWish } from "./restore-others.ts";
+import { readRestoreMode } from "./restore-others.ts";
 import { startSentinel } from "../program/group-sentinel.ts";
 import { exitCodeOf, type ProgramEnd } from "../program/program.ts";
 import { findProgram, programPlace, readProgramUser } from "../program/program-user.ts";
@@ -43,10 +43,10 @@ export async function runProgram(command: RunCommand): Promise<number> {
   if (command.config.isOn("dry-run")) return lookDry(command);
   const beginning = {
     startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
-    wish: readRestoreWish(command.config.text("restore")),
+    wish: readRestoreMode(command.config.text("restore")),
   };
   // A restarted program must not inherit the worker's low priority, so the priority is only lowered if it can be raised again.
-  const mayLower = policy.mostRestarts === 0 || canComeBack();
+  const mayLower = policy.mostRestarts === 0 || canRestorePriority();
   const orphan: Orphan = {
     policy: ORPHAN_POLICIES.find((one) => one === command.config.text("orphan")) ?? "end",
     patienceMs: command.config.durationMs("grace"),

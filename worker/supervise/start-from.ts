@@ -2,7 +2,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
 import { usage } from "../command-line/verb.ts";
-import type { ResumeWish } from "../agent/choose-resume.ts";
+import type { ResumeChoice } from "../agent/choose-resume.ts";
 
 /**
  * Starting point that a person chooses with `--from`. For a step or the beginning, the hub opens a new epoch; later
@@ -63,7 +63,7 @@ async function wantedOf(
  * here; what was written since counts as usual. After a kill between claim and moving, the next start moves them, whatever
  * its own --from.
  */
-export function resumeWishOf(from: StartFrom, claim: ClaimAnswer, doneFor: number | null): ResumeWish {
+export function resumeChoiceOf(from: StartFrom, claim: ClaimAnswer, doneFor: number | null): ResumeChoice {
   if (from.kind === "bucket") return { kind: "bucket" };
   const isDone = claim.isChosen !== true || (claim.from?.isNew !== true && doneFor === claim.epoch);
   if (isDone) return { kind: "newest" };

@@ -1,9 +1,10 @@
 import { aborted, drain, type Life } from "../agent/agent.ts";
 import type { ProgramOver } from "../capture/detection/settle.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
-import { programEnvironment, type Environment } from "../command-line/config.ts";
+import type { Environment } from "../base/environment.ts";
+import { programEnvironment } from "../command-line/config.ts";
 import { foldersOf, goOnBeside, type Orphan } from "./take-place.ts";
-import { comeBack, stepAside } from "../host/nice.ts";
+import { restorePriority, lowerPriority } from "../host/nice.ts";
 import { systemClock } from "../base/clock.ts";
 import { judgeWords } from "../agent/judge-beginning.ts";
 import { judgeOver } from "./judge-over.ts";
@@ -138,11 +139,11 @@ async function startBeside(
       ...(cwd !== undefined && { cwd }),
     },
     ...orphan,
-    onStart: () => mayLower && comeBack(),
+    onStart: () => mayLower && restorePriority(),
   });
   running.program = program;
   if (running.missed !== null) program.send(running.missed);
-  if (mayLower) stepAside();
+  if (mayLower) lowerPriority();
   return program;
 }
 

@@ -3,7 +3,7 @@
  * - Width of the semaphore: `concurrency-controller` samples, `concurrency-search` searches, `queue-delay-guard` limits.
  * - Last parts of an upload: `tail-pacer` with `rate-allocation` (pure), `review-paces` and `grant-bytes`.
  * - Late parts: `hedge` decides, `late-flights` finds them, `attempt-flight` runs both attempts, `latency-estimator` compares.
- * - Doubt about the link: `stall-history` (silent connections), `spare-capacity` (room for bytes sent in vain).
+ * - Doubt about the link: `stall-history` (silent connections), `spare-capacity` (room for bytes that may be wasted).
  * - Downloads: `download/range-scheduler`, `download/slowest-span`, `download/speculative-ranges`, `idle-connection-scheduler`.
  * - Bandwidth limit: `limiter`. Periodic checks: `base/timer-coalescer`.
  * - Bodies: `http/sending` from a file, `http/sending-held` from memory, `http/tls/encrypt-directly` over TLS,
@@ -44,7 +44,7 @@ export interface Engine {
   semaphore: Semaphore;
   controller: ConcurrencyController;
   hedges: Hedges;
-  /** Tells whether the link has room for bytes that may move in vain. */
+  /** Tells whether the link has room for bytes that may be wasted. */
   room: SpareCapacity;
   tailPacer: TailPacer;
   /** Queue for the checksums of whole parts. */

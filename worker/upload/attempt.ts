@@ -123,7 +123,7 @@ async function keepCounts({ parts, state }: Pick<AttemptParts, "parts" | "state"
     retries: item.retries + counters.retries,
     ...(measured === null ? {} : { measured }),
   };
-  // A full disk delays this note only: the capture can be committed all the same, and then frees its space.
+  // A full disk delays this note only: the capture can be committed anyway, and then frees its space.
   await parts.ledger.update(item.id, counts).catch(() => undefined);
   state.active = { capture: item, counters: null, startedAt: parts.clock.now() };
 }

@@ -32,7 +32,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Tells another time of the weights, so many ms later than now. */
+/** Tells another time of the weights, this many ms later than now. */
 async function wobble(byMs: number, path = weights): Promise<void> {
   const at = (await stat(path)).mtimeMs + byMs;
   await utimes(path, at / 1000, at / 1000);

@@ -1,7 +1,7 @@
 import type { RunName } from "#protocol/base/names.ts";
 import type { Fault } from "#protocol/faults/fault.ts";
 import type { HubFeature, NodeStore } from "#protocol/wire/hello.ts";
-import type { TransferWish } from "#protocol/wire/transfer.ts";
+import type { TransferAction } from "#protocol/wire/transfer.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Engine } from "../transfer/engine.ts";
 import type { ProgressCounters } from "../transfer/progress/transfer-progress.ts";
@@ -33,7 +33,7 @@ export interface Uploader {
   /** Why the queue does not move; null without a reason. */
   readonly waitingFor: Fault | null;
   /** Pauses, resumes, cancels or retries an upload. Faults: NOT_FOUND, CONFLICT when its state does not allow it. */
-  steer(transferId: string, wish: TransferWish): Promise<void>;
+  steer(transferId: string, action: TransferAction): Promise<void>;
 }
 
 /** Parts of everything that sends captures, to any bucket. */

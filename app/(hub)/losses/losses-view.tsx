@@ -1,5 +1,5 @@
 "use client";
-import { LossLedger } from "../../_losses/loss-ledger.tsx";
+import { LostWorkLedger } from "../../_lost-work/lost-work-ledger.tsx";
 import { PageHead } from "../../_shell/page-head.tsx";
 
 /** Shows the cost of interruptions over the fleet. */
@@ -10,7 +10,7 @@ export function LossesView() {
         title="Lost work"
         about="Training that had to be repeated after an interruption: everything since the newest safe step. Weeks begin on Mondays, UTC."
       />
-      <LossLedger run={null} />
+      <LostWorkLedger run={null} />
     </>
   );
 }

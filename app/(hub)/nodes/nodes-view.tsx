@@ -29,7 +29,9 @@ const NodeTiles = onDemand(
   () => import("../../_nodes/node-tiles.tsx").then((module) => module.NodeTiles),
   () => <SkeletonRows rows={8} label="Loading nodes" />,
 );
-const OrderDialog = onDemand(() => import("../../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
+const CommandDialog = onDemand(() =>
+  import("../../_commands/command-dialog.tsx").then((module) => module.CommandDialog),
+);
 
 /** Lists all nodes, by default those with the oldest unsafe capture first. */
 export function NodesView() {
@@ -134,7 +136,7 @@ export function NodesView() {
         )}
       </Panel>
       {ordering && (
-        <OrderDialog
+        <CommandDialog
           nodes={meant.flatMap((id) => {
             const node = nodes?.get(id);
             return node === undefined ? [] : [node];

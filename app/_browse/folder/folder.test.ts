@@ -6,7 +6,7 @@ import { createFolder, type Asked, type Folder } from "./folder.ts";
 const object = (key: string, sizeBytes = 1) => ({ key, sizeBytes, etag: '"e"', modifiedAt: 1, storageClass: null });
 const nameOf = (index: number) => `k${String(index).padStart(7, "0")}`;
 
-/** A listing of so many keys; its cursors are numbers. */
+/** A listing of this many keys; its cursors are numbers. */
 function listing(total: number) {
   const asked: Asked[] = [];
   const list = async (one: Asked): Promise<FolderPage> => {

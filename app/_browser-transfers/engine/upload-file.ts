@@ -48,7 +48,7 @@ export interface UploadInput {
 export interface UploadProgress {
   /** One entry per part: `.` waiting, `>` being sent, `#` acknowledged. */
   parts: readonly string[];
-  /** Acknowledged bytes, and those that have left of the parts being sent. */
+  /** Bytes of acknowledged parts, and the sent bytes of parts in flight. */
   bytesDone: number;
   /** Parts that were already in the store when this upload resumed. */
   reused: number;

@@ -16,11 +16,16 @@ import { useNode } from "../live/live.tsx";
 import { useWhyNot } from "../session/person.tsx";
 import { actionsFor, factsOf, paceOf, placeOf, toneOf, type TransferAction } from "./transfer-words.ts";
 import { newRequestId } from "../actions/use-action.ts";
-import { useWish, WISH_WORDS, wishes, wishNote, type Wish } from "./wishes.ts";
+import { usePendingAction, ACTION_WORDS, pendingActions, pendingNote, type PendingAction } from "./pending-actions.ts";
 
 const WORD: Record<TransferAction, string> = { pause: "Pause", cancel: "Cancel", resume: "Resume", retry: "Retry" };
 
-const WISH_TONES: Record<TransferAction, Tone> = { pause: "risk", cancel: "quiet", resume: "moving", retry: "moving" };
+const ACTION_TONES: Record<TransferAction, Tone> = {
+  pause: "risk",
+  cancel: "quiet",
+  resume: "moving",
+  retry: "moving",
+};
 
 interface TransferLineProps {
   row: TransferRow;
@@ -38,9 +43,9 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
   // When the node does not report, its last speed is outdated and not shown.
   const phase = transferPhaseOf(row.state, node?.state ?? null);
   const unheard = phase === "unheard";
-  const wish = useWish(row);
-  const pending = wish === null || wish.phase === "late" ? null : wish;
-  const note = wish === null || node === null ? null : wishNote(wish, node);
+  const own = usePendingAction(row);
+  const pending = own === null || own.phase === "late" ? null : own;
+  const note = own === null || node === null ? null : pendingNote(own, node);
   const words = row.fault === null ? null : wordsOf(row.fault);
   const ended = row.state === "done" || row.state === "cancelled" || row.state === "superseded";
   return (
@@ -49,9 +54,9 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
       aria-label={`${verb} of ${row.run} ${stepText(row.step)} on ${row.nodeName}`}
     >
       <Mark
-        tone={pending === null ? (unheard ? "risk" : toneOf(row)) : WISH_TONES[pending.action]}
+        tone={pending === null ? (unheard ? "risk" : toneOf(row)) : ACTION_TONES[pending.action]}
         className="mt-[5px]"
-        label={pending === null ? (unheard ? phase : row.state) : WISH_WORDS[pending.action]}
+        label={pending === null ? (unheard ? phase : row.state) : ACTION_WORDS[pending.action]}
       />
       <div className="min-w-0 flex-1">
         <div className="flex flex-wrap items-baseline gap-x-4">
@@ -89,7 +94,7 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
               ? unheard
                 ? `node ${node?.state ?? "unheard"}`
                 : paceOf(row, unit)
-              : WISH_WORDS[pending.action]}
+              : ACTION_WORDS[pending.action]}
           </span>
         </div>
         {!ended && row.pieces !== "" && (
@@ -124,7 +129,7 @@ export function TransferLine({ row, subject = "with-node", onAct }: TransferLine
 interface TransferActionsProps {
   row: TransferRow;
   /** Request in progress. Until it ends, only Cancel is enabled. */
-  pending: Wish | null;
+  pending: PendingAction | null;
   onAct: (() => void) | undefined;
 }
 
@@ -133,7 +138,7 @@ function TransferActions({ row, pending, onAct }: TransferActionsProps) {
   const act = (action: TransferAction): void => {
     const tell = () => hub.transfers.act.mutate({ requestId: newRequestId(), transferId: row.id, action });
     onAct?.();
-    wishes.make(row.id, action, tell).catch((error: unknown) => say("lost", wordsOf(faultOf(error)).says));
+    pendingActions.make(row.id, action, tell).catch((error: unknown) => say("lost", wordsOf(faultOf(error)).says));
   };
   return (
     <span className="flex gap-1.5">

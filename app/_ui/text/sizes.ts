@@ -1,6 +1,6 @@
 import { formatBytes as formatBytesIn, type SizeUnit } from "#protocol/base/units.ts";
 
-/** Formats sizes in the unit chosen in this browser. Not reactive: whoever changes the unit must render the page again. */
+/** Formats sizes in the unit chosen in this browser. Not reactive: render the page again after a change of the unit. */
 
 let unit: SizeUnit = "binary";
 

@@ -1,6 +1,6 @@
 /**
- * Formats times in the zone chosen in this browser: local, or UTC, as in logs. Not reactive: whoever changes the zone must
- * render the page again. Formatters are cached, because creating one costs more than a thousand uses of it.
+ * Formats times in the zone chosen in this browser: local, or UTC, as in logs. Not reactive: a page must
+ * render again after a change of the zone. Formatters are cached, because creating one costs more than a thousand uses of it.
  */
 
 export type Zone = "local" | "utc";

@@ -63,14 +63,14 @@ async function ownerIds({ client }: Stage): Promise<Set<string>> {
   return new Set(wordsIn(JSON.stringify(found)));
 }
 
-interface FuzzWish {
+interface FuzzOptions {
   seed: number;
   untilMs: number;
   /** Seeds to repeat instead of new ones, after half of the time was used to learn ids. Empty for none. */
   replay: readonly number[];
 }
 
-export async function fuzzRouter(stage: Stage, about: FuzzWish): Promise<Fuzzed> {
+export async function fuzzRouter(stage: Stage, about: FuzzOptions): Promise<Fuzzed> {
   const procedures = readProcedures();
   const known = new Set(["llama", stage.profileId]);
   const never = await ownerIds(stage);

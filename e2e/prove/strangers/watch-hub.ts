@@ -8,7 +8,7 @@ import { parentPort, Worker, workerData } from "node:worker_threads";
  * Watches a hub from a thread of its own: the time of `/healthz` and the memory of the process. The kernel's scheduler
  * statistics show how long the hub's thread was runnable without a CPU; other programs took that time. A server in the
  * watching thread is a control. When that server is late too, or the watching thread got no CPU, an answer is not judged. It
- * is judged all the same when the hub's thread itself computed for that long.
+ * is judged anyway when the hub's thread itself computed for that long.
  */
 
 interface Late {

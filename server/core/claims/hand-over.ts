@@ -7,7 +7,7 @@ import { liveNodeOf } from "../nodes/live-node-of.ts";
 import type { Context } from "../api/trpc.ts";
 
 /**
- * Lets a node take over a run with its next claim, whoever writes the run now and whatever the node may write otherwise. The
+ * Lets a node take over a run with its next claim, regardless of the current writer and of the node's other rights. The
  * current writer then stops saving the run. Valid for one claim within a day. @throws Fault NOT_FOUND, NODE_UNKNOWN,
  * NODE_REVOKED
  */

@@ -18,9 +18,9 @@ export interface Nothing {
 export interface QueueMemory {
   /** Calls that use it. It is forgotten with the last one, because nodes make up names of queues. */
   users: number;
-  /** Rung when one of its jobs may be handed out. */
+  /** Notified when one of its jobs may be assigned. */
   readonly signal: Signal;
-  /** Number of rings. */
+  /** Number of notifications. */
   version: number;
   /** The version at which no job was due; the next look for one needs no query. */
   emptyAt: number | null;
@@ -89,11 +89,11 @@ export async function withQueue<T>(
 }
 
 /** Wakes the nodes that wait for a job of these queues. Call it after the change is stored. */
-export function ringQueues({ queues }: JobMemory, names: Iterable<string>): void {
+export function notifyQueues({ queues }: JobMemory, names: Iterable<string>): void {
   for (const name of new Set(names)) {
     const queue = queues.get(name);
     if (queue === undefined) continue;
     queue.version++;
-    queue.signal.ring();
+    queue.signal.notify();
   }
 }

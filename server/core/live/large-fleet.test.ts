@@ -3,7 +3,7 @@ import type { LiveMessage } from "#protocol/wire/views.ts";
 import { openSession } from "../accounts/auth/session.ts";
 import { addTestProfile, callAs, facts, openTestHub, report, type TestHub } from "#server/testing/open-test-hub.ts";
 import { hashOf, newId } from "#server/platform/random-id.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { writeDown } from "./write-down.ts";
 
 /** What holds for one node holds for thousands, without anybody waiting for all of them. */
@@ -32,8 +32,8 @@ const nodes = () => [...test.hub.live.nodes.values()];
 
 it("each of them that falls silent in one moment gets its line, once, and is silent after a restart too", async () => {
   test.advance(31_000);
-  await Promise.all([noticeSilence(test.hub), noticeSilence(test.hub)]);
-  await noticeSilence(test.hub);
+  await Promise.all([markSilentNodes(test.hub), markSilentNodes(test.hub)]);
+  await markSilentNodes(test.hub);
   const lines = await test.hub.db.event.findMany({ where: { kind: "node-silent" } });
   expect(new Set(lines.map(({ nodeId }) => nodeId)).size).toBe(NODES);
   expect(lines.length).toBe(NODES);
@@ -45,7 +45,7 @@ it("one that speaks while the others are written down is not called silent", asy
   test.advance(31_000);
   const last = nodes().at(-1);
   if (last === undefined) throw new Error("no node");
-  const noticing = noticeSilence(test.hub);
+  const noticing = markSilentNodes(test.hub);
   last.quietSince = test.hub.now();
   await noticing;
   expect(last.presence).not.toBe("silent");
@@ -67,7 +67,7 @@ it("they come back over a time that grows with them, also to a hub that has just
   await test.restart();
   expect(test.hub.live.settings.returnWithinMs).toBe(NODES * 10);
   test.advance(31_000);
-  await noticeSilence(test.hub);
+  await markSilentNodes(test.hub);
   test.hub.live.adaptCadence(test.hub.now());
   expect(test.hub.live.settings.returnWithinMs).toBe(500);
 });

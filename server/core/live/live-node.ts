@@ -152,7 +152,7 @@ export const createMailbox = (credentialHash: string | null): Mailbox => ({
 export function post(node: LiveNode, message: NodeMessage): void {
   for (const mailbox of node.mailboxes) {
     mailbox.messages.push(message);
-    mailbox.signal.ring();
+    mailbox.signal.notify();
   }
 }
 

@@ -17,7 +17,7 @@ import {
 import { writeMinute } from "../history/write-minute.ts";
 import { hashOf, newId } from "#server/platform/random-id.ts";
 import type { Caller } from "../api/caller.ts";
-import { noticeSilence, rollHistory } from "#server/http/tick.ts";
+import { markSilentNodes, rollHistory } from "#server/http/tick.ts";
 
 let test: TestHub;
 let node: TestNode;
@@ -228,7 +228,7 @@ describe("the fleet", () => {
     await say({ runs: [backlog()] });
     test.hub.live.writers.set("llama", { nodeId: node.nodeId, epoch: 1 });
     test.advance(31_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     expect(await test.hub.live.fleet(test.hub.now())).toMatchObject({
       silent: 1,
       byWork: { lost: 1 },
@@ -262,7 +262,7 @@ describe("the fleet", () => {
     expect(before).toBeGreaterThanOrEqual(60_000);
     expect(after - before).toBeGreaterThanOrEqual(5_000);
     test.advance(31_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     expect(await risk()).toBe(60_000);
   });
 });

@@ -110,15 +110,15 @@ export class Live {
   /** Counts a change: returns its revision and wakes the watchers. */
   touch(): number {
     this.revision++;
-    this.changed.ring();
+    this.changed.notify();
     return this.revision;
   }
 
   /** Makes streams check whether their session, API token or account has ended. */
   endSession(): void {
     this.sessionEnds++;
-    this.sessionsChanged.ring();
-    this.changed.ring();
+    this.sessionsChanged.notify();
+    this.changed.notify();
   }
 
   addNode(row: NewLiveNode, now: number): LiveNode {
@@ -181,7 +181,7 @@ export class Live {
   /** Makes the hub mark the place of the profile as its own. */
   profileSaved(): void {
     this.profileSaves++;
-    this.profilesSaved.ring();
+    this.profilesSaved.notify();
   }
 
   /** Makes the nodes of the profile load their store anew. */

@@ -5,8 +5,8 @@
 export interface Signal {
   /** Number of waiters. */
   readonly waiting: number;
-  ring(): void;
-  /** Resolves on the next `ring`, after `timeoutMs`, or when `abort` is aborted. Never rejects. */
+  notify(): void;
+  /** Resolves on the next `notify`, after `timeoutMs`, or when `abort` is aborted. Never rejects. */
   wait(options: { timeoutMs: number; abort: AbortSignal }): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export function createSignal(): Signal {
     get waiting() {
       return waiting.size;
     },
-    ring: () => {
+    notify: () => {
       for (const wake of waiting) wake();
     },
     wait: ({ timeoutMs, abort }) =>

@@ -13,7 +13,7 @@ import {
   type TestNode,
 } from "#server/testing/open-test-hub.ts";
 import { kindsTold } from "#server/testing/test-words.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { writeDown } from "../live/write-down.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { fault } from "#server/testing/match-fault.ts";
@@ -161,11 +161,11 @@ describe("silence", () => {
     };
     await callAs(test.hub, node.caller).node.progress({ ...report(test.hub), runs: [backlog] });
     test.advance(29_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     expect(await kindsTold(test)).not.toContain("node-silent");
     test.advance(2_000);
-    await noticeSilence(test.hub);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
+    await markSilentNodes(test.hub);
     const rows = (
       await callAs(test.hub, "viewer").events.list({ nodeId: node.nodeId, run: null, cursor: null, limit: 9 })
     ).rows;
@@ -184,7 +184,7 @@ describe("silence", () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     test.advance(3_600_000);
     await test.restart();
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     const stateNow = async () => (await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state;
     expect(await stateNow()).toBe("unconfirmed");
     expect(await kindsTold(test)).not.toContain("node-silent");
@@ -212,7 +212,7 @@ describe("silence", () => {
     test.advance(600_000);
     await test.restart();
     test.advance(31_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     const lost = { state: "silent", work: "lost", risk: { lossMs: 180_000 }, runs: [{ work: "lost" }] };
     expect(await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).toMatchObject(lost);
     expect(await test.hub.live.fleet(test.hub.now())).toMatchObject({ byWork: { lost: 1 }, risk: { lossMs: 180_000 } });
@@ -227,7 +227,7 @@ describe("silence", () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     await callAs(test.hub, node.caller).node.goodbye();
     test.advance(60_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("offline");
     await test.restart();
     expect((await callAs(test.hub, "viewer").nodes.get({ id: node.nodeId })).state).toBe("offline");

@@ -10,7 +10,7 @@ export function endOld(hub: Pick<Hub, "live">, nodeId: string, good: string): vo
   for (const mailbox of hub.live.nodes.get(nodeId)?.mailboxes ?? []) {
     if (mailbox.credentialHash === null || mailbox.credentialHash === good) continue;
     mailbox.isOver = true;
-    mailbox.signal.ring();
+    mailbox.signal.notify();
   }
 }
 

@@ -35,7 +35,7 @@ export async function revokeNode(context: Context, input: { id: string }): Promi
     const ended = { ...row, state: "failed" as const, endedAt: now, fault: { code: "NODE_REVOKED" as const } };
     hub.live.putTransfer(ended, { toWrite: "now" });
   }
-  for (const mailbox of node.mailboxes) mailbox.signal.ring();
+  for (const mailbox of node.mailboxes) mailbox.signal.notify();
   hub.live.touchNode(node);
   await audit(hub, context.caller, { action: "revoke node", subject: node.name, subjectId: node.id });
   emit(hub, event, ["transfers", "checkpoints", "runs", "profiles"]);

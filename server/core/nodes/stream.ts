@@ -41,7 +41,7 @@ function endSurplus({ mailboxes }: LiveNode): void {
   for (const oldest of mailboxes) {
     if (mailboxes.size <= MOST_STREAMS) return;
     mailboxes.delete(oldest);
-    oldest.signal.ring();
+    oldest.signal.notify();
   }
 }
 

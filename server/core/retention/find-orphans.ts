@@ -1,5 +1,5 @@
 import { OWN_FOLDERS, PROBES, attemptPrefix, dataKeyOrNull, type DataKey } from "#protocol/checkpoint/keys.ts";
-import type { KeptReason, Leftovers } from "#protocol/wire/upkeep.ts";
+import type { KeptReason, OrphanSum } from "#protocol/wire/upkeep.ts";
 import { listObjects, listUploads } from "#storage/s3/listing.ts";
 import type { Database } from "#prisma/open.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
@@ -20,15 +20,15 @@ export interface FoundUpload {
   at: AttemptAt | null;
 }
 
-export interface FoundLeftovers {
+export interface FoundOrphans {
   /** Attempts whose objects may be deleted. */
   attempts: { at: AttemptAt; prefix: string }[];
   uploads: FoundUpload[];
   probes: { key: string }[];
-  objects: Leftovers;
-  uploadsSum: Leftovers;
-  probesSum: Leftovers;
-  kept: Record<KeptReason, Leftovers>;
+  objects: OrphanSum;
+  uploadsSum: OrphanSum;
+  probesSum: OrphanSum;
+  kept: Record<KeptReason, OrphanSum>;
 }
 
 /** States of a checkpoint that needs its objects. */
@@ -36,9 +36,9 @@ const HOLDING = ["uploading", "complete", "trashed", "joined"];
 /** States of a copy that needs its objects. */
 const COPIES_HOLDING = ["copying", "complete"];
 
-export const noLeftovers = (): Leftovers => ({ count: 0, bytes: 0, oldestAt: null });
+export const noOrphans = (): OrphanSum => ({ count: 0, bytes: 0, oldestAt: null });
 
-function add(to: Leftovers, what: Leftovers): void {
+function add(to: OrphanSum, what: OrphanSum): void {
   to.count += what.count;
   to.bytes += what.bytes;
   if (what.oldestAt !== null) to.oldestAt = Math.min(to.oldestAt ?? Infinity, what.oldestAt);
@@ -62,12 +62,12 @@ export async function foreignPrefixes(db: Pick<Database, "profile">, store: Open
   return rows.map(({ prefix }) => prefix).filter((prefix) => prefix.length > own.length && prefix.startsWith(own));
 }
 
-interface Pile extends Leftovers {
+interface Pile extends OrphanSum {
   at: AttemptAt;
   youngestAt: number;
 }
 
-async function pileUp(store: OpenStore, foreign: readonly string[], kept: FoundLeftovers["kept"]) {
+async function pileUp(store: OpenStore, foreign: readonly string[], kept: FoundOrphans["kept"]) {
   const piles = new Map<string, Pile>();
   const listing = listObjects(store.client, { bucket: store.access.bucket, prefix: store.prefix + OWN_FOLDERS.data });
   for await (const { key, sizeBytes, modifiedAt } of listing) {
@@ -77,7 +77,7 @@ async function pileUp(store: OpenStore, foreign: readonly string[], kept: FoundL
       add(kept.unknown, one);
       continue;
     }
-    const pile = piles.get(nameOf(at)) ?? { at, youngestAt: 0, ...noLeftovers() };
+    const pile = piles.get(nameOf(at)) ?? { at, youngestAt: 0, ...noOrphans() };
     add(pile, one);
     pile.youngestAt = Math.max(pile.youngestAt, modifiedAt);
     piles.set(nameOf(at), pile);
@@ -148,19 +148,16 @@ export async function isHeld(
 }
 
 /** Searches the bucket of one profile. @throws Fault those of the store */
-export async function findLeftovers(
-  hub: { db: Database; now: () => number },
-  store: OpenStore,
-): Promise<FoundLeftovers> {
+export async function findOrphans(hub: { db: Database; now: () => number }, store: OpenStore): Promise<FoundOrphans> {
   const { db } = hub;
-  const kept = { young: noLeftovers(), "open-epoch": noLeftovers(), live: noLeftovers(), unknown: noLeftovers() };
-  const found: FoundLeftovers = {
+  const kept = { young: noOrphans(), "open-epoch": noOrphans(), live: noOrphans(), unknown: noOrphans() };
+  const found: FoundOrphans = {
     attempts: [],
     uploads: [],
     probes: [],
-    objects: noLeftovers(),
-    uploadsSum: noLeftovers(),
-    probesSum: noLeftovers(),
+    objects: noOrphans(),
+    uploadsSum: noOrphans(),
+    probesSum: noOrphans(),
     kept,
   };
   const foreign = await foreignPrefixes(db, store);
@@ -201,7 +198,7 @@ export async function findLeftovers(
 }
 
 /** Adds what nodes left that were killed during a link probe. Nothing in that folder is ever kept. */
-async function findProbes(store: OpenStore, found: FoundLeftovers, now: number): Promise<void> {
+async function findProbes(store: OpenStore, found: FoundOrphans, now: number): Promise<void> {
   const folder = PROBES;
   const prefix = store.prefix + folder;
   const isProbe = (key: string) => /^[A-Za-z0-9-]{8,64}(\/[A-Za-z0-9-]{8,64})?$/.test(key.slice(prefix.length));

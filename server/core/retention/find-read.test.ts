@@ -5,7 +5,7 @@ import { other, profileId, test } from "#server/testing/pair-for-each.ts";
 import { run } from "#server/testing/stage-checkpoint.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { callAs } from "#server/testing/open-test-hub.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { applyPolicies } from "#server/features/retention/apply-policy.ts";
 import { findRead } from "./find-read.ts";
@@ -21,7 +21,7 @@ const firstId = (): string => idOf(0);
 async function queueFirst(): Promise<string> {
   await ask().restores.setCap({ profileId, atOnce: 1 });
   test.advance(60_000);
-  await noticeSilence(test.hub);
+  await markSilentNodes(test.hub);
   const wanted = { requestId: newId(), checkpointId: firstId(), nodeIds: [other.nodeId], targetPath: "/data/c" };
   const { restores } = await ask().restores.start(wanted);
   expect(await test.hub.db.command.count({ where: { kind: "restore" } })).toBe(0);

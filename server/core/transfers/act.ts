@@ -4,7 +4,7 @@ import type * as z from "zod";
 import { MOVING_KINDS, type Command } from "#protocol/wire/commands.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { transferAction } from "#protocol/wire/requests.ts";
-import { judgeWish, type TransferState } from "#protocol/wire/transfer.ts";
+import { judgeAction, type TransferState } from "#protocol/wire/transfer.ts";
 import type { Transfer } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import { countUp } from "#server/platform/counters.ts";
@@ -28,7 +28,7 @@ type Action = z.infer<typeof transferAction>["action"];
 function refuseIllegal(action: Action, row: Transfer, state: TransferState): void {
   // A failed upload still holds captured files, so it can be canceled; nothing is left of other failed transfers.
   const isMoot = action === "cancel" && state === "failed" && row.direction !== "upload";
-  if (judgeWish(state, action) === "to do" && !isMoot) return;
+  if (judgeAction(state, action) === "to do" && !isMoot) return;
   throw new Fault("CONFLICT", { op: action, subject: `${stepText(row.step)} of ${row.run}`, detail: `it is ${state}` });
 }
 

@@ -7,7 +7,7 @@ import type { listTransfersInput } from "#protocol/wire/requests.ts";
 import { profileForEach, profileId, test } from "#server/testing/profile-for-each.ts";
 import { addTestNode, callAs, facts, report, type TestNode } from "#server/testing/open-test-hub.ts";
 import { kindsTold } from "#server/testing/test-words.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { writeDown } from "../live/write-down.ts";
 import { newId } from "#server/platform/random-id.ts";
 
@@ -253,7 +253,7 @@ describe("progress", () => {
     const node = await addTestNode(test.hub, profileId, "gpu");
     await send(node, progress());
     test.advance(31_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     expect((await list()).rows[0]).toMatchObject({ state: "running", bytesPerSecond: 0, etaMs: null, connections: 0 });
     const [row] = await callAs(test.hub, "viewer").nodes.list();
     expect(row).toMatchObject({ upBytesPerSecond: 0, activeTransfers: 0 });

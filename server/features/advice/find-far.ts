@@ -5,7 +5,7 @@ import { medianOf } from "#protocol/base/robust.ts";
 export const LEAST = 5;
 /** Typical round trip between continents. */
 const FAR_MS = 150;
-/** Another bucket is nearer if at least so many nodes of the same region have at most this share of the round trip to it. */
+/** Another bucket is nearer if at least this number of nodes of the region have at most this share of the round trip to it. */
 const LEAST_NEIGHBOURS = 3;
 const NEARER = 0.5;
 

@@ -3,7 +3,7 @@ import { noteRefusal } from "#server/core/accounts/auth/refusals.ts";
 import { runName } from "#protocol/base/names.ts";
 import { ENDED_UNSAFE } from "#protocol/wire/reports.ts";
 import { addTestNode, addTestWriter, callAs, openTestHub } from "#server/testing/open-test-hub.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import {
   active,
   addCompleteCheckpoint,
@@ -45,7 +45,7 @@ describe("what fires", () => {
   it("nothing that was true for a moment only", async () => {
     await addRule({ kind: "silent", longerThanMs: 5 * MINUTE_MS });
     const [node] = await silence();
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     await evaluate(test.hub);
     if (node !== undefined) await say(node);
     await look();

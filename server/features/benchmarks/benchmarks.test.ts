@@ -6,7 +6,7 @@ import { putObjectText } from "#storage/s3/objects.ts";
 import { listObjects } from "#storage/s3/listing.ts";
 import { hubForEach, store, test } from "#server/testing/hub-for-each.ts";
 import { addTestNode, addTestProfile, callAs, type TestNode } from "#server/testing/open-test-hub.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { cleanTurns } from "./clean-turns.ts";
 import { runBenchmarks } from "./run-benchmarks.ts";
@@ -270,7 +270,7 @@ describe("a benchmark", () => {
     const others = nodes.filter(({ nodeId }) => nodeId !== first.nodeId);
     test.advance(60_000);
     await stayOnline(others);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     await runBenchmarks(test.hub);
     const now = await running(id);
     expect(now.map(({ nodeId }) => nodeId)).toContain(first.nodeId);

@@ -89,7 +89,7 @@ export async function planJob({ hub, caller }: PersonContext, asked: PlanBucketJ
       plannedAt: new Date(hub.now()),
     },
   });
-  hub.bucketJobs.wake.ring();
+  hub.bucketJobs.wake.notify();
   return viewOf(hub, row);
 }
 
@@ -146,7 +146,7 @@ export async function startJob({ hub, caller }: PersonContext, { id }: { id: str
       subjectId: id,
     });
   });
-  hub.bucketJobs.wake.ring();
+  hub.bucketJobs.wake.notify();
   emit(hub, null, ["transfers"]);
   return readJob(hub, { id });
 }

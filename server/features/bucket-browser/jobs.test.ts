@@ -239,7 +239,7 @@ describe("a job", () => {
     await test.hub.db.bucketJob.update({ where: { id: job.id }, data: { state: "waiting" } });
     await test.hub.db.doubt.create({ data: { kind: "restored", at: new Date() } });
     await expect(as().start({ id: job.id })).rejects.toEqual(fault("DELETIONS_OFF"));
-    test.hub.bucketJobs.wake.ring();
+    test.hub.bucketJobs.wake.notify();
     expect(await until(job.id, OVER)).toMatchObject({ state: "failed", fault: { code: "DELETIONS_OFF" } });
     expect(await keys()).toEqual(["a/1"]);
   });
@@ -288,7 +288,7 @@ describe("a job", () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
     await control("rules", { method: "DELETE" });
-    test.hub.bucketJobs.wake.ring();
+    test.hub.bucketJobs.wake.notify();
     expect(await until(job.id, OVER)).toMatchObject({ state: "done", doneObjects: 2, fault: null });
     expect(await keys()).toEqual([]);
   }, 120_000);

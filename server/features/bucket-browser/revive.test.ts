@@ -146,7 +146,7 @@ describe("bringing back", () => {
     await confirm(job);
     await test.hub.db.bucketJob.update({ where: { id: job.id }, data: { state: "running", endedAt: null } });
     await test.hub.db.bucketJobChunk.create({ data: { jobId: job.id, seq: 0, objects: chunk?.objects ?? "[]" } });
-    test.hub.bucketJobs.wake.ring();
+    test.hub.bucketJobs.wake.notify();
     expect(await until(job.id, ["done", "failed"])).toMatchObject({ state: "done", failedObjects: 0 });
     expect(await versionsOf("a")).toHaveLength(3);
   });

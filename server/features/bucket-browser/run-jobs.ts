@@ -25,7 +25,7 @@ const WAIT_MS = 15_000;
 const MOST_WAITS = 20;
 /** Ended jobs are shown this long, then deleted. */
 const KEPT_MS = 30 * 86_400_000;
-/** If so many objects are all refused with ACCESS_DENIED, the other objects of the job would be refused too. */
+/** After this number of ACCESS_DENIED answers and no success, the remaining objects would be refused too. */
 const TELLING = 20;
 
 const WORDS = { copy: "Copied", move: "Moved", delete: "Deleted", revive: "Brought back" } as const;
@@ -140,7 +140,7 @@ async function runJob(runner: Runner, job: BucketJob): Promise<void> {
     await runChunks(runner, job, progress);
     await endJob(hub, job, { state: "done", fault: null });
   } catch (error) {
-    // The job stays `running`: the next hub goes on with it.
+    // The job stays `running`, so the next start of the hub continues it.
     if (stopping.aborted) return;
     const fault = toFault(error);
     if (fault.code === "INTERNAL") hub.log.error({ error }, "a job in a bucket failed");

@@ -15,7 +15,7 @@ import { fault } from "#server/testing/match-fault.ts";
 import { callAs, type TestNode } from "#server/testing/open-test-hub.ts";
 import { removeCheckpoint } from "../retention/remove-checkpoint.ts";
 import { takeRecord } from "#server/core/retention/take-record.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { isAdoptedRow, WRITTEN_BY_NODES } from "#server/core/runs/is-adopted.ts";
 
@@ -339,7 +339,7 @@ describe("an adopted checkpoint", () => {
     const again = await adopt("copy/checkpoint-4/", { run: "second" });
     // A restore that waits for a node to be back has sent nothing yet.
     test.advance(60_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     const { transferId } = await assign(again.checkpointId, node);
     expect(await test.hub.db.command.count()).toBe(0);
     await expect(hub().adoptions.release({ id: again.checkpointId })).rejects.toEqual(fault("IN_USE"));

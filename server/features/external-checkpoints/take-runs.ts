@@ -22,7 +22,7 @@ import { showHistory } from "#server/core/record/show-history.ts";
  * this hub from then on. A node that writes right now keeps its lease until it ends or is started with the hub.
  */
 
-/** Answers before a proxy gives up; the reading goes on. */
+/** Answers before a proxy times out, while the hub continues to read. */
 const ANSWER_MS = 20_000;
 const MOST_LEASES = 100;
 const MOST_LEASE_BYTES = 64 * 1024;

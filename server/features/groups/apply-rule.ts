@@ -22,7 +22,7 @@ interface CostChange {
   cost: number;
 }
 
-/** Tells the provider the costs that changed. Returns whether all are told; one that failed is tried in the next round. */
+/** Sends the changed costs to the provider. Returns whether all were sent; the next round retries one that failed. */
 async function tellCosts(hub: Hub, provider: GroupProvider, { group, instances }: RuledGroup): Promise<boolean> {
   const stakes = await findStakes(hub);
   const changes = instances
@@ -105,7 +105,7 @@ async function carryOut(provider: GroupProvider, name: string, { action, replica
     case "stop":
       return provider.stop(name);
     case "start":
-      // The number first, or it starts with as many as it had.
+      // The number comes first, because a start uses the number that the group has.
       await provider.setReplicas(name, replicas);
       return provider.start(name);
     case "grow":

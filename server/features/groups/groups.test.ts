@@ -14,7 +14,7 @@ import {
   test,
 } from "#server/testing/groups/groups-for-each.ts";
 import { fault } from "#server/testing/match-fault.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import type { InstanceAction } from "#protocol/groups/groups.ts";
 
 /** Accounts, the list of groups beside the nodes of the hub, and actions on instances. */
@@ -136,7 +136,7 @@ describe("the list of groups", () => {
     const dead = await nodeOn(group, at(group.instances, 0), "gpu-1");
     await tellUnsafe(dead, { checkpoints: 3, lossMs: 0 });
     test.advance(60_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     const stakeNow = async () => {
       test.advance(16_000);
       return at(at(await list(), 0).instances, 0).stake;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { callAs } from "#server/testing/open-test-hub.ts";
 import {
   accountId,
@@ -89,7 +89,7 @@ describe("a rule", () => {
     expect(group.instances.map(({ deletion_cost: cost }) => cost)).toEqual([5_000]);
     // Also while the node is silent, for its upload may go on when its network is back.
     test.advance(MINUTE_MS);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     await round();
     expect(group.status).toBe("running");
     expect((await ruleOf()).reason).toBe("Keeps 1: 1 instance has something that is not safe.");
@@ -103,7 +103,7 @@ describe("a rule", () => {
     const node = await nodeOn(group, firstOf(group), "gpu-1");
     await nodeOn(group, { ...firstOf(group), machine_id: "gone-machine" }, "gpu-2");
     test.advance(MINUTE_MS);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     // The one with the lease reports again; the other one is dead.
     await tellUnsafe(node, { checkpoints: 0, lossMs: 0 });
     await addJob("default", { nodeId: node.nodeId });

@@ -20,7 +20,7 @@ const RULES_EVERY_MS = 30_000;
 /** Accounts without rules are asked only for prices. */
 const PRICES_EVERY_MS = 600_000;
 
-/** Stores the outcome for a rule. The first of several equal faults is told as an event. */
+/** Stores the outcome for a rule. The first of several equal faults becomes an event. */
 async function settle(
   hub: Hub,
   rule: GroupRule & { account: string },
@@ -55,7 +55,7 @@ async function settle(
     }
   }
   const row = await hub.db.$transaction(async (tx) => {
-    // A rule that was removed or changed meanwhile is not written over.
+    // A rule that was removed or changed meanwhile is not overwritten.
     const where = { id: rule.id, queue: rule.queue, isEnabled: true };
     const { count } = await tx.groupRule.updateMany({ where, data });
     return count === 0 || event === null ? null : recordEvent(tx, event);

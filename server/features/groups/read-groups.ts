@@ -75,7 +75,7 @@ export async function readGroups(hub: Hub, account: GroupAccount): Promise<Readi
   if (known !== undefined && hub.now() < known.until) return known.reading;
   const reading = readAll(hub, account);
   readings.set(memory, { until: hub.now() + GOOD_FOR_MS, reading });
-  // A fault is told to those who asked, and the next one asks again.
+  // A fault goes to the callers that wait, and the next caller asks again.
   reading.catch(() => readings.delete(memory));
   return reading;
 }

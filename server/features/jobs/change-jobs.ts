@@ -12,7 +12,7 @@ import { countUp } from "#server/platform/counters.ts";
 import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
 import { announceFollowed, retryFollowers, settleFollowers, type Followed } from "./order/follow-jobs.ts";
 import { whereOf } from "./job-filter.ts";
-import { ringForRuns } from "./settle-end.ts";
+import { notifyForRuns } from "./settle-end.ts";
 
 type Input = z.infer<typeof changeJobsInput>;
 type Caller = Pick<Context, "hub"> & { caller: PersonCaller };
@@ -139,7 +139,7 @@ async function changeJobs(
       if (change === CANCEL) countUp(hub.counters.jobAttempts, "canceled", done.running);
       emit(hub, event, ["jobs"]);
       for (const one of followed) announceFollowed(hub, one);
-      await ringForRuns(hub, [...touched.values()]);
+      await notifyForRuns(hub, [...touched.values()]);
     }
   }
   return { found, ...done };

@@ -8,7 +8,7 @@ import type { JobOffer } from "#server/core/live/job-memory.ts";
 import type { LiveNode } from "#server/core/live/live-node.ts";
 import { parseStored } from "#server/platform/stored-json.ts";
 
-/** Resources of a node for a job of a queue; unknown values are replaced by those that fit. */
+/** Resources of a node for a job of a queue. An unknown value counts as sufficient. */
 export interface Means {
   gpuBytes: number;
   diskBytes: number;
@@ -65,8 +65,9 @@ interface From {
 }
 
 /**
- * Returns the first job of a queue that a node can take now; null when there is none. Skips jobs whose needs it does not meet,
- * that it is banned for, whose run another job is writing, of whose owner as many run as may, or whose run lives in another bucket. Skips jobs of Kelpie workers.
+ * Returns the first job of a queue that a node can take now; null when there is none. Skips jobs whose needs the node does not
+ * meet, from which it is banned, whose run another job writes, whose owner has reached the cap, or whose run is stored in
+ * another bucket. Skips jobs of Kelpie workers.
  */
 export async function chooseJob(
   hub: Hub,

@@ -99,7 +99,7 @@ const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
       return nothing(await whyNone(hub, { queue: offer.queue, isPaused: true }));
     for (;;) {
       const { isCapped, whyFull, fullOwners } = await readCaps(hub.db, offer.queue);
-      // The end of a job rings the queue.
+      // The end of a job notifies the queue.
       if (whyFull !== null) return nothing(whyFull);
       const chosen = await chooseJob(hub, node, { queue: offer.queue, means, fullOwners });
       if (chosen === null) {
@@ -114,14 +114,14 @@ const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
   });
 
 /**
- * Returns the answer for a node about an attempt of its own: claims the run, which the node that has it goes on with. Null when
+ * Returns the answer for a node about an attempt of its own: claims the run, under its current epoch if the node already has it. Null when
  * the attempt is over. `isAgain`: the node was told before.
  */
 export async function claimAttempt(
   hub: Hub,
   { job, attempt, node, isAgain = false }: { job: Job; attempt: number; node: LiveNode; isAgain?: boolean },
 ): Promise<TakenJob | null> {
-  // Before the claim, which would take the run from its writer for nothing.
+  // A claim would take the run from its writer, so the spec is checked first.
   const spec = readStored(job.spec, jobSpec);
   if (spec === null) {
     await endByHub(hub, { jobId: job.id, attempt }, { kind: "interrupted", why: UNREADABLE });

@@ -5,7 +5,7 @@ import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Job, JobAttempt, KelpieJob } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import { ringQueues } from "#server/core/live/job-memory.ts";
+import { notifyQueues } from "#server/core/live/job-memory.ts";
 import { stateOf } from "#server/core/live/live-node.ts";
 import { newestComplete } from "#server/core/runs/newest.ts";
 import { endByHub, type HubEnd } from "./end-by-hub.ts";
@@ -35,7 +35,7 @@ type Watched = JobAttempt & {
   };
 };
 
-/** A Kelpie worker is lost when so many of its heartbeats are missing. */
+/** A Kelpie worker counts as lost after this number of missing heartbeats. */
 const MISSED_HEARTBEATS = 2;
 
 /** Returns why the attempt of a Kelpie worker counts as interrupted; null while it sends heartbeats. */
@@ -98,7 +98,7 @@ async function findLimit(hub: Hub, open: Watched): Promise<HubEnd | null> {
 const TICK_MS = 1_000;
 
 /** Wakes the queues in which the wait of a job ended since the last call. */
-async function ringDue(hub: Hub, now: number): Promise<void> {
+async function notifyDueQueues(hub: Hub, now: number): Promise<void> {
   // The last call may lie in the future: the clock was set back.
   const from = Math.min(hub.jobs.dueThrough, now - TICK_MS);
   // Nodes that ask later find what is due by then.
@@ -106,7 +106,7 @@ async function ringDue(hub: Hub, now: number): Promise<void> {
   const where = { state: "waiting", dueAt: { gt: new Date(from), lte: new Date(now) } };
   const due = isAwaited ? await hub.db.job.groupBy({ by: ["queue"], where }) : [];
   hub.jobs.dueThrough = now;
-  ringQueues(
+  notifyQueues(
     hub.jobs,
     due.map(({ queue }) => queue),
   );
@@ -125,7 +125,7 @@ async function endLost(hub: Hub): Promise<void> {
         const end: HubEnd | null = why === null ? await findLimit(hub, open) : { kind: "interrupted", why };
         if (end !== null) await endByHub(hub, open, end);
       } catch (error) {
-        // The others must end all the same.
+        // One failure must not keep the other attempts from ending.
         const { jobId, attempt } = open;
         hub.log.error({ error, jobId, attempt }, "the end of an attempt of a job could not be decided");
       }
@@ -140,6 +140,6 @@ async function endLost(hub: Hub): Promise<void> {
 /** Does what is due. Two calls at once follow each other. */
 export const keepJobs = (hub: Hub): Promise<void> =>
   hub.locks.run("keep jobs", async () => {
-    await ringDue(hub, hub.now());
+    await notifyDueQueues(hub, hub.now());
     await endLost(hub);
   });

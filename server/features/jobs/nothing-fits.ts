@@ -5,10 +5,10 @@ import type { Means } from "./choose-job.ts";
 
 /**
  * Remembers which kinds of nodes found no job that fits, so that idle nodes that ask again do not search a long queue each time.
- * Every change of a job rings its queue, which gives it another version.
+ * Every change of a job notifies its queue, which increments the queue's version.
  */
 
-/** For what changes without a ring, for example where a run lives. */
+/** Bounds the age of a result, because some changes notify no queue, for example a new bucket of a run. */
 const LONGEST_KNOWN_MS = 60_000;
 const MOST_KINDS = 1_000;
 

@@ -8,7 +8,7 @@ import { formatDuration } from "#protocol/base/units.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { emit, recordEvent, type NewEvent } from "#server/core/events/record-event.ts";
-import { ringQueues } from "#server/core/live/job-memory.ts";
+import { notifyQueues } from "#server/core/live/job-memory.ts";
 import { countUp } from "#server/platform/counters.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { announceFollowed, settleFollowers, type Followed } from "./order/follow-jobs.ts";
@@ -158,21 +158,21 @@ export async function announceEnd(
   hub.jobs.heard.delete(job.id);
   emit(hub, event, ["jobs"]);
   if (followed !== null) announceFollowed(hub, followed);
-  await ringForRuns(hub, [job]);
+  await notifyForRuns(hub, [job]);
 }
 
 /** Runs of one query for their queues. */
 const MOST_RUNS = 500;
 
 /** Wakes the nodes that wait in the queues of these jobs, and of jobs that waited for their runs. For many runs it wakes all nodes. */
-export async function ringForRuns(hub: Hub, jobs: readonly { queue: string; run: string }[]): Promise<void> {
+export async function notifyForRuns(hub: Hub, jobs: readonly { queue: string; run: string }[]): Promise<void> {
   const runs = [...new Set(jobs.map(({ run }) => run))];
   if (runs.length > MOST_RUNS) {
-    ringQueues(hub.jobs, hub.jobs.queues.keys());
+    notifyQueues(hub.jobs, hub.jobs.queues.keys());
     return;
   }
   const others = await hub.db.job.groupBy({ by: ["queue"], where: { run: { in: runs }, state: "waiting" } });
-  ringQueues(
+  notifyQueues(
     hub.jobs,
     [...jobs, ...others].map(({ queue }) => queue),
   );

@@ -12,7 +12,7 @@ import { audit } from "#server/core/api/audit.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
-import { ringQueues } from "#server/core/live/job-memory.ts";
+import { notifyQueues } from "#server/core/live/job-memory.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { readStored } from "#server/platform/stored-json.ts";
@@ -203,7 +203,7 @@ export async function submitJobs(
     { timeout: 60_000 },
   );
   if (event !== null) emit(hub, event, ["jobs"]);
-  ringQueues(
+  notifyQueues(
     hub.jobs,
     stored.flatMap(({ isNew, queue }) => (isNew ? queue : [])),
   );

@@ -18,7 +18,7 @@ import {
   take,
   test,
 } from "#server/testing/jobs-for-each.ts";
-import { ringQueues, withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
+import { notifyQueues, withQueue, type QueueMemory } from "#server/core/live/job-memory.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { addTestNode, type TestNode } from "#server/testing/open-test-hub.ts";
@@ -155,7 +155,7 @@ describe("a queue in which nothing fits a node", () => {
       // Nothing in the hub changes a need. So an answer from memory can be told from a new search.
       await dueNow(id);
       expect(await ask(second, { gpuMemoryBytes: 8e9 })).toEqual(nothing);
-      ringQueues(test.hub.jobs, ["default"]);
+      notifyQueues(test.hub.jobs, ["default"]);
       expect(queue.nothing[0]?.version).toBeLessThan(queue.version);
       expect((await take(second, { gpuMemoryBytes: 8e9 })).id).toBe(id);
     });

@@ -28,7 +28,7 @@ import { DATABASE, openPlace, type DatabaseAt } from "./open-place.ts";
 
 const BACKUP = /^tidemark-hub-\d{8}T\d{9}Z-v[^/]+\.db(\.gz)?$/;
 
-export interface BackupWish extends DatabaseAt {
+export interface BackupOptions extends DatabaseAt {
   /** Target folder; created when missing. */
   to: string;
   /** Number of backups to keep in `to`, including this one; null keeps all. */
@@ -64,12 +64,12 @@ async function compress(from: string, to: string): Promise<void> {
 }
 
 /** Records the backup in the database, so that the pages show when the last one was made. */
-async function record(wish: BackupWish, backup: Backup): Promise<void> {
+async function record(options: BackupOptions, backup: Backup): Promise<void> {
   const result = JSON.stringify({ file: backup.file, sizeBytes: backup.sizeBytes });
-  const [startedAt, endedAt] = [wish.now, wish.now + backup.tookMs];
-  if (wish.postgres !== null) {
+  const [startedAt, endedAt] = [options.now, options.now + backup.tookMs];
+  if (options.postgres !== null) {
     const { openSession } = await import("#prisma/postgres/pool.ts");
-    const session = await openSession(wish.postgres);
+    const session = await openSession(options.postgres);
     const text = `INSERT INTO "UpkeepRun" ("kind", "startedAt", "endedAt", "result") VALUES ('backup', $1, $2, $3)`;
     const values = [new Date(startedAt).toISOString(), new Date(endedAt).toISOString(), result];
     try {
@@ -79,7 +79,7 @@ async function record(wish: BackupWish, backup: Backup): Promise<void> {
     }
     return;
   }
-  const client = await openFile(join(wish.dataFolder, DATABASE));
+  const client = await openFile(join(options.dataFolder, DATABASE));
   try {
     const { rows } = await client.execute(`SELECT 1 FROM sqlite_master WHERE name = 'UpkeepRun'`);
     if (rows.length === 0) return;
@@ -93,13 +93,13 @@ async function record(wish: BackupWish, backup: Backup): Promise<void> {
 }
 
 /** Returns what copies the database to a new file. @throws Fault NOT_FOUND, DATABASE_MOVED */
-async function copierOf(wish: BackupWish): Promise<(to: string) => Promise<void>> {
-  const place = await openPlace(wish, () => undefined);
+async function copierOf(options: BackupOptions): Promise<(to: string) => Promise<void>> {
+  const place = await openPlace(options, () => undefined);
   if (!(await place.exists()))
     throw new Fault("NOT_FOUND", { op: "backup", subject: place.name, detail: "there is no hub's database there" });
   assertHere(await place.readMark());
   // A file is copied as it is, also one of another version.
-  if (wish.postgres === null) return (to) => snapshotDatabase(place.name, to);
+  if (options.postgres === null) return (to) => snapshotDatabase(place.name, to);
   return (to) => snapshotPlace(place, to);
 }
 
@@ -114,16 +114,16 @@ async function prune(folder: string, keep: number): Promise<string[]> {
  * Takes a backup, also while a hub runs on the folder and writes.
  * @throws Fault NOT_FOUND without a database, DATABASE_MOVED, FOLDER_UNWRITABLE, NO_SPACE, BACKUP_DAMAGED when the copy is not whole
  */
-export async function backUp(wish: BackupWish): Promise<Backup> {
+export async function backUp(options: BackupOptions): Promise<Backup> {
   const startedAt = performance.now();
-  const copy = await copierOf(wish);
+  const copy = await copierOf(options);
   try {
-    await mkdir(wish.to, { recursive: true, mode: 0o700 });
-    await sweepUnfinished(wish.to);
-    const name = `tidemark-hub-${timeInName(wish.now)}-v${PRODUCT_VERSION}.db`;
-    const plain = join(wish.to, name);
+    await mkdir(options.to, { recursive: true, mode: 0o700 });
+    await sweepUnfinished(options.to);
+    const name = `tidemark-hub-${timeInName(options.now)}-v${PRODUCT_VERSION}.db`;
+    const plain = join(options.to, name);
     let file = plain;
-    if (wish.compress === "none") await copy(plain);
+    if (options.compress === "none") await copy(plain);
     else {
       file = `${plain}.gz`;
       const raw = unfinishedName(plain);
@@ -134,13 +134,13 @@ export async function backUp(wish: BackupWish): Promise<Backup> {
         await rm(raw, { force: true });
       }
     }
-    const removed = wish.keep === null ? [] : await prune(wish.to, wish.keep);
+    const removed = options.keep === null ? [] : await prune(options.to, options.keep);
     const { size: sizeBytes } = await stat(file);
     const backup = { file, sizeBytes, tookMs: Math.round(performance.now() - startedAt), removed };
-    await record(wish, backup);
+    await record(options, backup);
     return backup;
   } catch (error) {
-    throw backupFault(error, wish.to);
+    throw backupFault(error, options.to);
   }
 }
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { attemptId, filePath } from "#protocol/base/names.ts";
 import { openBeside } from "#prisma/open.ts";
-import { tally, type Tally } from "#prisma/copy/rows.ts";
+import { checksumTables, type TableChecksum } from "#prisma/copy/rows.ts";
 import { presentTables } from "#prisma/copy/tables.ts";
 import { openFile } from "#prisma/snapshot.ts";
 import { fault } from "#server/testing/match-fault.ts";
@@ -13,7 +13,7 @@ import { createSigner } from "#server/signer/answer.ts";
 import { checkMasterKey } from "#server/signer/check-master-key.ts";
 import { announce, makeSafe, manifestOf, newAttempt, run, upload } from "#server/testing/stage-checkpoint.ts";
 import { claim, node, other, pairForEach, profileId, test } from "#server/testing/pair-for-each.ts";
-import { backUp, type BackupWish } from "./back-up.ts";
+import { backUp, type BackupOptions } from "./back-up.ts";
 import { mayDelete } from "#server/core/retention/may-delete.ts";
 import { openPlace, type DatabaseAt } from "./open-place.ts";
 import { restoreBackup } from "./restore.ts";
@@ -26,12 +26,12 @@ pairForEach();
 const at = () => ({ dataFolder: test.folder, postgres: test.hub.settings.postgres });
 
 /** Returns the content of the present database: tables with their hashes. */
-async function contentOf(where: DatabaseAt): Promise<Tally[]> {
+async function contentOf(where: DatabaseAt): Promise<TableChecksum[]> {
   const tables = await presentTables();
-  return (await openPlace(where, () => undefined)).read((source) => tally(source, tables));
+  return (await openPlace(where, () => undefined)).read((source) => checksumTables(source, tables));
 }
 
-const take = (changes: Partial<BackupWish> = {}) =>
+const take = (changes: Partial<BackupOptions> = {}) =>
   backUp({
     ...at(),
     to: join(test.folder, "backups"),

@@ -11,11 +11,11 @@ import type { Hub } from "#server/core/api/hub.ts";
 import type { OpenStore } from "#server/core/api/ports/stores.ts";
 import {
   dataKeyUnder,
-  findLeftovers,
+  findOrphans,
   foreignPrefixes,
   isHeld,
   type AttemptAt,
-  type FoundLeftovers,
+  type FoundOrphans,
 } from "#server/core/retention/find-orphans.ts";
 import { OLD_ENOUGH_MS } from "#storage/manifest/classify-orphan.ts";
 import { mayDelete, requireMayDelete } from "#server/core/retention/may-delete.ts";
@@ -69,7 +69,7 @@ async function removeAttempt({ hub, store, foreign, removed }: Removal, at: Atte
   await flush();
 }
 
-/** Returns whether an upload is still listed. A store may report it as unknown and keep its parts all the same. */
+/** Returns whether an upload is still listed. A store may report it as unknown and keep its parts anyway. */
 async function isListed(store: OpenStore, upload: { key: string; uploadId: string }): Promise<boolean> {
   // Some stores accept only folders as the prefix of a listing of uploads.
   const prefix = upload.key.slice(0, upload.key.lastIndexOf("/") + 1);
@@ -78,7 +78,7 @@ async function isListed(store: OpenStore, upload: { key: string; uploadId: strin
   return false;
 }
 
-async function removeAll(removal: Removal, found: FoundLeftovers): Promise<void> {
+async function removeAll(removal: Removal, found: FoundOrphans): Promise<void> {
   const { hub, store, removed } = removal;
   const { bucket } = store.access;
   for (const { at, prefix } of found.attempts) await removeAttempt(removal, at, prefix);
@@ -94,7 +94,7 @@ async function removeAll(removal: Removal, found: FoundLeftovers): Promise<void>
   removed.bytes += found.uploadsSum.bytes + found.probesSum.bytes;
 }
 
-async function sizeUploads(store: OpenStore, found: FoundLeftovers): Promise<void> {
+async function sizeUploads(store: OpenStore, found: FoundOrphans): Promise<void> {
   const { bucket } = store.access;
   await inParallel(found.uploads.slice(0, MOST_SIZED), async ({ key, uploadId }) => {
     found.uploadsSum.bytes += await uploadedBytes(store.client, { bucket, key, uploadId });
@@ -130,7 +130,7 @@ export async function lookAtProfile(
   const began = performance.now();
   if (mode === "delete") await requireMayDelete(hub);
   const store = await hub.stores.open(profileId);
-  const found = await findLeftovers(hub, store);
+  const found = await findOrphans(hub, store);
   await sizeUploads(store, found);
   const report: JanitorReport = {
     profileId,

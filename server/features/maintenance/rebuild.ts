@@ -21,15 +21,15 @@ import type { Tools } from "./command-line/tools.ts";
 const LOOKED_AT_FOR_ID = 20;
 const MOST_MANIFEST_BYTES = 64 * 1024 * 1024;
 
-export type RebuildWish =
+export type RebuildOptions =
   /** A profile in the database, whose bucket is read again. */
   | { profileName: string }
   /** A profile that is not in the database. */
   | { profile: ProfileDraft; credential: CredentialDraft };
 
 /** Returns the profile id in the manifests of this bucket, so that they stay valid; a new id where no manifest has one. */
-async function findProfileId(tools: Tools, wish: { profile: ProfileDraft; credential: CredentialDraft }) {
-  const { profile, credential } = wish;
+async function findProfileId(tools: Tools, options: { profile: ProfileDraft; credential: CredentialDraft }) {
+  const { profile, credential } = options;
   const rowId = newId();
   const { sealed } = await tools.signer.seal({ place: secretPlace(rowId), credential });
   const access = accessOf(profile, { side: "hub", found: null });
@@ -64,9 +64,12 @@ function idIn(text: string, at: { bucket: string; prefix: string }): string | nu
   }
 }
 
-async function addProfile(tools: Tools, wish: { profile: ProfileDraft; credential: CredentialDraft }): Promise<void> {
-  const { profile, credential } = wish;
-  const id = await findProfileId(tools, wish);
+async function addProfile(
+  tools: Tools,
+  options: { profile: ProfileDraft; credential: CredentialDraft },
+): Promise<void> {
+  const { profile, credential } = options;
+  const id = await findProfileId(tools, options);
   const sealed = await tools.signer.seal({ place: secretPlace(id), credential });
   const now = tools.now();
   const at = new Date(now);
@@ -97,17 +100,17 @@ async function doubtIt(tx: Tx, now: number): Promise<void> {
  * @throws Fault NOT_FOUND (no such profile), CONFLICT (a profile of that name is there), and those of the store: what was read
  * stays, and the same command goes on
  */
-export async function rebuild(tools: Tools, wish: RebuildWish): Promise<HistoryFound> {
-  if ("profile" in wish) {
-    const { name } = wish.profile;
+export async function rebuild(tools: Tools, options: RebuildOptions): Promise<HistoryFound> {
+  if ("profile" in options) {
+    const { name } = options.profile;
     if ((await tools.db.profile.findUnique({ where: { name } })) !== null) {
       const detail = `the database has this profile; \`hub rebuild --profile ${name}\` reads its bucket again`;
       throw new Fault("CONFLICT", { op: "rebuild", subject: name, detail });
     }
-    await addProfile(tools, wish);
+    await addProfile(tools, options);
   } else {
-    const row = await tools.db.profile.findUnique({ where: { name: wish.profileName } });
-    if (row === null) throw new Fault("NOT_FOUND", { op: "rebuild", subject: wish.profileName });
+    const row = await tools.db.profile.findUnique({ where: { name: options.profileName } });
+    if (row === null) throw new Fault("NOT_FOUND", { op: "rebuild", subject: options.profileName });
     await tools.db.$transaction(async (tx) => {
       await doubtIt(tx, tools.now());
       await tx.run.updateMany({ where: { profileId: row.id }, data: { highestSeen: null } });

@@ -1,6 +1,6 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import { forgetPreviousKeyFile, setKeyFileAside } from "#server/signer/master-key.ts";
-import { openToolsAlone, type ToolsWish } from "./command-line/tools.ts";
+import { openToolsAlone, type ToolsOptions } from "./command-line/tools.ts";
 
 export interface Rekeyed {
   /** Version of the present master key. */
@@ -15,15 +15,15 @@ export interface Rekeyed {
  * it.
  * @throws Fault BAD_INPUT (which key is the old one?), FOLDER_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK
  */
-export async function rekey(wish: ToolsWish): Promise<Rekeyed> {
-  if (wish.secret !== null && wish.previous === null) {
+export async function rekey(options: ToolsOptions): Promise<Rekeyed> {
+  if (options.secret !== null && options.previous === null) {
     const detail =
       "give the key that is being replaced in TIDEMARK_SECRET_PREVIOUS, and the new one in TIDEMARK_SECRET";
     throw new Fault("BAD_INPUT", { op: "rekey", subject: "the master key", detail });
   }
-  const { dataFolder } = wish;
-  const isFile = wish.secret === null;
-  const tools = await openToolsAlone({ ...wish, ...(isFile && { prepare: () => setKeyFileAside(dataFolder) }) });
+  const { dataFolder } = options;
+  const isFile = options.secret === null;
+  const tools = await openToolsAlone({ ...options, ...(isFile && { prepare: () => setKeyFileAside(dataFolder) }) });
   try {
     const canary = await tools.db.canary.findUniqueOrThrow({ where: { id: 1 } });
     if (isFile) await forgetPreviousKeyFile(dataFolder);

@@ -24,7 +24,7 @@ import { DATABASE, LOCK_WAIT_MS, openPlace, type DatabaseAt } from "./open-place
  * person confirms. All sessions end.
  */
 
-export interface RestoreWish extends DatabaseAt {
+export interface RestoreOptions extends DatabaseAt {
   /** Path of the backup. */
   from: string;
   /** Epoch ms. */
@@ -82,7 +82,7 @@ async function mark(file: string, at: { now: number; asOf: number }): Promise<{ 
 }
 
 /** Puts the staged file in the place of the database file. Returns the path of the former one. */
-async function replaceFile(staged: string, { dataFolder, now }: RestoreWish): Promise<string | null> {
+async function replaceFile(staged: string, { dataFolder, now }: RestoreOptions): Promise<string | null> {
   const database = join(dataFolder, DATABASE);
   let keptAt: string | null = null;
   if (await existsFile(database)) {
@@ -95,7 +95,7 @@ async function replaceFile(staged: string, { dataFolder, now }: RestoreWish): Pr
 }
 
 /** Replaces the rows of PostgreSQL by those of the staged file, in one transaction. Returns the path of a copy of the former ones. */
-async function replaceRows(staged: string, place: Place, { dataFolder, now }: RestoreWish): Promise<string | null> {
+async function replaceRows(staged: string, place: Place, { dataFolder, now }: RestoreOptions): Promise<string | null> {
   const tables = await presentTables();
   let keptAt: string | null = null;
   if (await place.hasRows(tables)) {
@@ -113,14 +113,14 @@ async function replaceRows(staged: string, place: Place, { dataFolder, now }: Re
  * @throws Fault FOLDER_IN_USE or DATABASE_IN_USE while a hub runs, NOT_FOUND, BACKUP_DAMAGED, NO_SPACE, FOLDER_UNWRITABLE
  * @throws MigrationRefused when the backup was made by a newer version
  */
-export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
-  const { from, dataFolder, postgres, now } = wish;
+export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
+  const { from, dataFolder, postgres, now } = options;
   if (!(await existsFile(from))) throw new Fault("NOT_FOUND", { op: "restore", subject: from });
   await mkdir(dataFolder, { recursive: true, mode: 0o700 });
   let taken: Fault | null = null;
   const onTaken = (fault: Fault) => (taken = fault);
   const unlockFolder = await holdFolder(dataFolder, { waitMs: LOCK_WAIT_MS, onTaken });
-  const place = await openPlace(wish, onTaken);
+  const place = await openPlace(options, onTaken);
   const unlock = await place.lock().catch(async (error: unknown) => {
     await unlockFolder();
     throw error;
@@ -135,7 +135,7 @@ export async function restoreBackup(wish: RestoreWish): Promise<Restored> {
     await chmod(staged, 0o600);
     await syncFile(staged);
     if (taken !== null) throw taken as Fault;
-    const keptAt = await (postgres === null ? replaceFile(staged, wish) : replaceRows(staged, place, wish));
+    const keptAt = await (postgres === null ? replaceFile(staged, options) : replaceRows(staged, place, options));
     return { keptAt, asOf, ...counts };
   } catch (error) {
     throw backupFault(error, from);

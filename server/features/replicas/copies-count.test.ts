@@ -4,7 +4,7 @@ import { filePath } from "#protocol/base/names.ts";
 import { makeSafe, run } from "#server/testing/stage-checkpoint.ts";
 import { addTestNode, callAs } from "#server/testing/open-test-hub.ts";
 import { newId } from "#server/platform/random-id.ts";
-import { findLeftovers } from "#server/core/retention/find-orphans.ts";
+import { findOrphans } from "#server/core/retention/find-orphans.ts";
 import { rebuildFrom, tools, toolsForEach } from "#server/testing/tools-for-each.ts";
 import { copyTo, makeBoth, openTwoHomes } from "#server/testing/stage-homes.ts";
 
@@ -64,13 +64,13 @@ test("to the janitor a copy is no leftover, and one that was given up is", async
   await callAs(t.hub, taken.caller).node.claimEpoch({ run });
   t.advance(10 * 86_400_000);
   const store = await t.hub.stores.open(second);
-  expect((await findLeftovers(t.hub, store)).attempts).toEqual([]);
+  expect((await findOrphans(t.hub, store)).attempts).toEqual([]);
   // Without its manifest and its row it is nobody's.
   const where = { checkpointId_profileId: { checkpointId: both.checkpointId, profileId: second } };
   const { manifestKey } = await t.hub.db.checkpointCopy.update({ where, data: { state: "torn" } });
   const { deleteObject } = await import("#storage/s3/objects.ts");
   await deleteObject(store.client, { bucket: "training", key: manifestKey ?? "" });
-  expect((await findLeftovers(t.hub, store)).attempts).toHaveLength(1);
+  expect((await findOrphans(t.hub, store)).attempts).toHaveLength(1);
   expect(node.nodeId).not.toBe(taken.nodeId);
 });
 

@@ -5,7 +5,7 @@ import { announce, makeSafe, manifestOf, upload, type Staged } from "#server/tes
 import { addTestNode, callAs, report, type TestNode } from "#server/testing/open-test-hub.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { createMailbox, type Mailbox } from "#server/core/live/live-node.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { releaseRestores } from "./release-restores.ts";
 import { endOf, epoch, profileId, test, writer, writerForEach } from "#server/testing/writer-for-each.ts";
@@ -110,7 +110,7 @@ it("fifty nodes restore at once: the cap holds at every moment, all arrive, and 
     if (doomed?.transferId != null) doomed.isDead = true;
     for (const one of nodes) await one.beat();
     test.advance(1_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     if (second === 8) {
       await test.restart();
       boxes = await connect(nodes);

@@ -4,7 +4,7 @@ import { makeRunBacklog } from "#protocol/testing/make-run-backlog.ts";
 import type { ProgressReport } from "#protocol/wire/reports.ts";
 import { announce, makeSafe, run, type Staged } from "#server/testing/stage-checkpoint.ts";
 import { addTestNode, callAs, report, type TestNode } from "#server/testing/open-test-hub.ts";
-import { noticeSilence } from "#server/http/tick.ts";
+import { markSilentNodes } from "#server/http/tick.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { fault } from "#server/testing/match-fault.ts";
 import { epoch, profileId, test, writer, writerForEach } from "#server/testing/writer-for-each.ts";
@@ -68,7 +68,7 @@ describe("a restore plan", () => {
   it("leaves out nodes that cannot hear", async () => {
     test.advance(31_000);
     await say(target, disk(1_000));
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     const silent = (await plan()).candidates.find(({ name }) => name === writer.name);
     expect(silent?.whyNot).toBe("it is silent");
     await callAs(test.hub, "admin").nodes.revoke({ id: writer.nodeId });
@@ -275,7 +275,7 @@ describe("a person's wish about a transfer", () => {
   it("cancels at once what a lost node has never heard of", async () => {
     const { transferId } = await create();
     test.advance(31_000);
-    await noticeSilence(test.hub);
+    await markSilentNodes(test.hub);
     await act(transferId, "cancel");
     expect((await listed())[0]).toMatchObject({ state: "cancelled" });
     const stream = await open(target);

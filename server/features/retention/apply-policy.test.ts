@@ -17,7 +17,7 @@ const set = async (policy: KeepPolicy | null, of: typeof run | null = run) => {
   const { own } = await ask().policy({ run: of });
   return ask().setPolicy({ run: of, policy, version: own.version });
 };
-const beat = () => applyPolicies(test.hub, () => false);
+const apply = () => applyPolicies(test.hub, () => false);
 
 describe("a preview", () => {
   it("names every checkpoint with its fate, its reasons and the bytes, and changes nothing", async () => {
@@ -50,14 +50,14 @@ describe("a policy", () => {
   it("moves to the trash what it does not keep, for as long as it says, when its turn comes", async () => {
     await set(LAST_TWO);
     expect(await stepsIn(test, "trashed")).toEqual([]);
-    await beat();
+    await apply();
     expect(await stepsIn(test, "trashed")).toEqual([100, 200, 300]);
     const rows = await ask().trash({ run });
     expect(rows.map(({ why, by, until, at }) => [why, by, until - at])).toEqual(
       rows.map(() => ["by the policy: no rule keeps it", "hub", LAST_TWO.trashMs]),
     );
     await addSteps(test, node, { from: 6, count: 1 });
-    await beat();
+    await apply();
     expect(await stepsIn(test, "complete")).toEqual([500, 600]);
   });
 
@@ -66,7 +66,7 @@ describe("a policy", () => {
     const { checkpoint } = test.hub.db;
     await checkpoint.update({ where: { id: idOf(0) }, data: { verifiedAt: new Date(2), damagedAt: new Date(3) } });
     await checkpoint.update({ where: { id: idOf(1) }, data: { verifiedAt: new Date(1) } });
-    await beat();
+    await apply();
     expect(await stepsIn(test, "trashed")).toEqual([100, 300]);
   });
 
@@ -76,7 +76,7 @@ describe("a policy", () => {
       data: { run, epoch: 2, nodeId: node.nodeId, claimedAt: new Date(test.hub.now()) },
     });
     await makeSafe(test.hub, node, { epoch: 2, step: 30 });
-    await beat();
+    await apply();
     expect(await stepsIn(test, "complete")).toEqual([30, 500]);
   });
 
@@ -90,7 +90,7 @@ describe("a policy", () => {
   it("of a run comes before the default, and the default counts where a run has none", async () => {
     await set(LAST_TWO, null);
     await set(NO_RULES);
-    await beat();
+    await apply();
     expect(await stepsIn(test, "trashed")).toEqual([]);
     await set(null);
     expect(await ask().policy({ run })).toMatchObject({
@@ -98,7 +98,7 @@ describe("a policy", () => {
       usual: { policy: LAST_TWO, updatedBy: "operator@example.com" },
       metrics: ["loss"],
     });
-    await beat();
+    await apply();
     expect(await stepsIn(test, "trashed")).toEqual([100, 200, 300]);
   });
 
@@ -116,10 +116,10 @@ describe("a policy", () => {
   it("waits while a part of the record is in doubt, of the hub or of the run", async () => {
     await set(LAST_TWO);
     await test.hub.db.run.update({ where: { name: run }, data: { highestSeen: null } });
-    await beat();
+    await apply();
     await test.hub.db.run.update({ where: { name: run }, data: { highestSeen: 1 } });
     await test.hub.db.doubt.create({ data: { kind: "restored", at: new Date() } });
-    await beat();
+    await apply();
     await expect(ask().applyNow({ run })).rejects.toThrow(fault("DELETIONS_OFF"));
     expect(await stepsIn(test, "trashed")).toEqual([]);
   });
@@ -136,7 +136,7 @@ describe("a policy", () => {
     expect(await ask().applyNow({ run })).toMatchObject({ trashed: 1, fault: { code: "INTERNAL" } });
     client.send = send as never;
     expect(await stepsIn(test, "trashed")).toEqual([100]);
-    await beat();
+    await apply();
     expect(await stepsIn(test, "trashed")).toEqual([100, 200, 300]);
   });
 

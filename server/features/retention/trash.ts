@@ -16,7 +16,7 @@ import { readRecords } from "#server/core/retention/read-record.ts";
 import { policyFor } from "./stored-policy.ts";
 import type { PersonCaller } from "#server/core/api/caller.ts";
 
-export interface TrashWish {
+export interface TrashRequest {
   id: string;
   /** The requester: the hub itself, or a person. */
   who: "hub" | PersonCaller;
@@ -30,7 +30,7 @@ export interface TrashWish {
  * pin that was lost here still holds. Returns whether it was moved now.
  * @throws Fault NOT_FOUND, CHECKPOINT_INCOMPLETE, CHECKPOINT_KEPT, those of the store
  */
-export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashWish): Promise<boolean> {
+export async function moveToTrash(hub: Hub, { id, who, why, trashMs }: TrashRequest): Promise<boolean> {
   return withCheckpoint(hub, id, async (known) => {
     const subject = nameOf(known);
     if (known.state === "trashed") return false;

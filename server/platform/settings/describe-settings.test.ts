@@ -20,7 +20,7 @@ test("no secret is told, only that it is set and how", () => {
   };
   expect(rowOf("TIDEMARK_ADMIN_PASSWORD", variables)).toMatchObject({ value: null, source: "environment" });
   expect(rowOf("TIDEMARK_METRICS_TOKEN", variables)).toMatchObject({ value: null, source: "file" });
-  expect(rowOf("TIDEMARK_SECRET", variables)).toMatchObject({ value: null, source: "keeper" });
+  expect(rowOf("TIDEMARK_SECRET", variables)).toMatchObject({ value: null, source: "signer" });
   expect(JSON.stringify(describeSettings(variables))).not.toMatch(/hunter2|the-master-key/);
 });
 

@@ -10,7 +10,7 @@ export function describeSettings(variables: Readonly<Record<string, string | und
   return HUB_SETTINGS.flatMap(({ group, rows }) =>
     rows.map(({ name, about, usual, mayBeFile, kept }): HubSettingView => {
       const row = { group, name, about, usual, value: null };
-      if (kept === "keeper") return { ...row, source: "keeper" };
+      if (kept === "signer") return { ...row, source: "signer" };
       // If both are set, the file wins, as when settings are read.
       if (mayBeFile === true && isSet(`${name}_FILE`)) return { ...row, source: "file" };
       if (!isSet(name)) return { ...row, source: "default" };

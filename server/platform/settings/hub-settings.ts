@@ -7,7 +7,7 @@ interface SettingRow {
   /** `NAME_FILE` may name a file with the value. */
   mayBeFile?: true;
   /** `secret`: only whether it is set is shown. `signer`: this process never receives it. */
-  kept?: "secret" | "keeper";
+  kept?: "secret" | "signer";
 }
 
 export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[] }[] = [
@@ -53,19 +53,19 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
       { name: "TIDEMARK_DATABASE_CONNECTIONS", about: "most connections to PostgreSQL", usual: "10" },
       {
         name: "TIDEMARK_SECRET",
-        about: "the master key; known to the process that keeps it alone",
+        about: "the master key; known only to the signer, the process that holds it",
         usual: "a key file",
-        kept: "keeper",
+        kept: "signer",
       },
       {
         name: "TIDEMARK_SECRET_PREVIOUS",
         about: "the master key that it replaces, for one start",
         usual: "none",
-        kept: "keeper",
+        kept: "signer",
       },
       {
         name: "TIDEMARK_KEEPER_UID",
-        about: "the user of the process that keeps the master key, where the start is root's",
+        about: "the user of the signer, the process that holds the master key, where the start is root's",
         usual: "as the start",
       },
       {
@@ -109,7 +109,7 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
       { name: "TIDEMARK_METRICS", about: "who may read /metrics: everyone, loopback, nobody", usual: "everyone" },
       {
         name: "TIDEMARK_METRICS_TOKEN",
-        about: "the bearer token that /metrics asks for besides",
+        about: "a bearer token that /metrics also requires",
         usual: "none",
         kept: "secret",
         mayBeFile: true,
@@ -120,26 +120,30 @@ export const HUB_SETTINGS: readonly { group: string; rows: readonly SettingRow[]
   {
     group: "Giving machines back",
     rows: [
-      { name: "TIDEMARK_REALLOCATE_PER_HOUR", about: "machines that the fleet may give back in any hour", usual: "10" },
+      {
+        name: "TIDEMARK_REALLOCATE_PER_HOUR",
+        about: "most machines that the fleet may give back in any hour",
+        usual: "10",
+      },
       {
         name: "TIDEMARK_REALLOCATE_COOLDOWN",
-        about: "pause before the same machine may be given back again",
+        about: "shortest time between two reallocations of one machine",
         usual: "5m",
       },
       {
         name: "TIDEMARK_REALLOCATE_QUORUM",
-        about: "nobody is reallocated while more than this share of the machines on a bucket was rejected",
+        about: "no machine is reallocated while more than this share of the machines on a bucket was rejected",
         usual: "50%",
       },
       { name: "TIDEMARK_REALLOCATE_QUORUM_LEAST", about: "and at least so many of them", usual: "2" },
       {
         name: "TIDEMARK_REALLOCATE_EXCLUDE",
-        about: "how long a machine that was given back is left without measuring",
+        about: "how long a machine that was given back is rejected without a measurement",
         usual: "48h",
       },
       {
         name: "TIDEMARK_PROBE_GOOD_FOR",
-        about: "how long a machine that was accepted is not measured again",
+        about: "how long an accepted machine is not measured again",
         usual: "24h",
       },
     ],

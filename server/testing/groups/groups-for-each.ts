@@ -49,7 +49,7 @@ export async function addAccount(name = "main", changes: Partial<{ key: string; 
   return id;
 }
 
-/** Adds a group with so many instances that run. */
+/** Adds a group with this many instances that run. */
 export function addGroup(name: string, instances: number, about: Partial<EmulatedGroup> = {}): EmulatedGroup {
   const group = salad.addGroup(name, { replicas: instances, ...about });
   for (let count = 0; count < instances; count++) salad.addInstance(group);

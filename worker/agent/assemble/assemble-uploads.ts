@@ -42,7 +42,7 @@ export interface AssembledUploads {
   uplink: Uplink;
   uploader: Uploader;
   ends: Ends;
-  /** Runs of which this worker has made something safe since it started. */
+  /** Runs with a checkpoint that this worker made safe since its start. */
   savedRuns: Set<RunName>;
   doubtful: DoubtfulCaptures;
   /** Opens the lines of a run that could not be opened when they began. */

@@ -38,8 +38,8 @@ export async function handleCommand(agent: Agent, order: Order): Promise<Effect>
     case "flush": {
       const { run, timeoutMs } = order;
       const unsafe = agent.ledger.all().filter(isUnsafe).length;
-      const wishes = { ...(run === null ? {} : { run }), ...(timeoutMs === null ? {} : { timeoutMs }) };
-      await flush(agent, wishes, agent.signal);
+      const options = { ...(run === null ? {} : { run }), ...(timeoutMs === null ? {} : { timeoutMs }) };
+      await flush(agent, options, agent.signal);
       return telling({ before: unsafe });
     }
     case "retry-uploads":

@@ -9,14 +9,14 @@ import { reportOf } from "#worker/probe/probe.ts";
  * `shared` says whether other transfers used the link meanwhile. Faults: NO_SUCH_BUCKET, those of the hub.
  */
 export async function probeNow(agent: Agent, commandId: string): Promise<CommandDetail> {
-  const { hub, options, platform, probeWishes, signal, uploader, restorer } = agent;
+  const { hub, options, platform, probeOptions, signal, uploader, restorer } = agent;
   const { connections, memoryBytes, idleMs } = options;
   const isBusy = () => uploader.active !== null || restorer.progress().some(({ state }) => state === "running");
   const wasBusy = isBusy();
   const target = await askTarget(hub, platform.machineId);
   const engine = { connections, memoryBytes, idleMs };
-  const thresholds = askedOf(probeWishes.thresholds, target.thresholds);
-  const found = await probeNodeLink(hub, target, { ...probeWishes, thresholds, engine, signal });
+  const thresholds = askedOf(probeOptions.thresholds, target.thresholds);
+  const found = await probeNodeLink(hub, target, { ...probeOptions, thresholds, engine, signal });
   const report = { ...reportOf(found, { machineId: platform.machineId, thresholds }), id: commandId };
   await hub.ask("probed", (client, limit) => client.node.probed.mutate(report, { signal: limit }));
   const { outcome, reason, rttMs, up, down } = report;

@@ -1,7 +1,7 @@
 import type * as z from "zod";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { SteerAnswer, steerInput } from "#protocol/local-api/local.ts";
-import { judgeWish } from "#protocol/wire/transfer.ts";
+import { judgeAction } from "#protocol/wire/transfer.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { EVERY_RUN } from "#worker/capture/ledger.ts";
 
@@ -18,7 +18,7 @@ export async function steerMany(
   const meant = ledger
     .all()
     .filter((item) => (run === undefined || item.run === run) && (step === undefined || item.step === step))
-    .filter(({ state }) => judgeWish(state, wish) === "to do");
+    .filter(({ state }) => judgeAction(state, wish) === "to do");
   let uploads = 0;
   for (const { transferId } of meant) {
     try {

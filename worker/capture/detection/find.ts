@@ -34,7 +34,7 @@ export interface Candidate {
   isAlone?: boolean;
   /** Whether more files may follow: it is the only step of its line, by single files with a number in their names. */
   mayGrow?: boolean;
-  /** Why it may be incomplete, when it is captured all the same. */
+  /** Why it may be incomplete, when it is captured anyway. */
   doubt?: string;
   /** Whether it is the piece of one of several nodes: files that the others wrote are not missing. */
   isPiece?: boolean;

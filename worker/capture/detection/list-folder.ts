@@ -2,7 +2,7 @@ import { statSync, type Dirent, type Stats } from "node:fs";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { FileName } from "#protocol/recognition/checkpoint-file-names.ts";
-import { askDisk, type DiskMood } from "#worker/base/ask-disk.ts";
+import { askDisk, type DiskPace } from "#worker/base/ask-disk.ts";
 import { fileTimes } from "#worker/base/file-times.ts";
 
 /** The names in a folder, by kind. */
@@ -68,12 +68,12 @@ async function readListing(folder: string, changedMs: number): Promise<Listing> 
 
 const factsOf = ({ mtimeMs, dev }: Stats): FolderFacts => ({ changedMs: mtimeMs, dev });
 
-const mood: DiskMood = { later: 0 };
+const pace: DiskPace = { later: 0 };
 
 /** Returns when each of the folders in a folder was changed; null for one that is gone or may not be reached. No faults. */
 export const factsOfFolders = (folder: string, names: readonly string[]): Promise<(FolderFacts | null)[]> =>
   askDisk(names, {
-    mood,
+    pace,
     now: (name) => {
       try {
         return factsOf(statSync(join(folder, name)));

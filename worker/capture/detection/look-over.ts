@@ -10,7 +10,7 @@ import type { Finder, Watched } from "./walk-watched.ts";
  * Finds what an agent takes of a watched folder, and what it leaves. The agent, the end of `tidemark run`, and the dry look
  * (`tidemark doctor --watch`) ask the same functions, so that they say the same.
  */
-export interface FinalWish {
+export interface FinalModelOptions {
   /** When the newest checkpoint was written, epoch ms; null: there is none. */
   newestCheckpointMs: number | null;
   /** Epoch ms. */
@@ -24,7 +24,7 @@ export interface FinalWish {
 /** Returns the final model in the folder, or below it; null: there is none. Faults: READ_FAILED. */
 export async function findFinal(
   { watch: { folder, isDefault }, finder }: { watch: Watched; finder: Finder },
-  wish: FinalWish,
+  wish: FinalModelOptions,
 ): Promise<Omit<Candidate, "step"> | null> {
   const found = await findFinalModel(folder);
   const weights = (found?.names ?? []).filter((name) => PRETRAINED_WEIGHTS.test(name));

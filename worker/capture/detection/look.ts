@@ -4,7 +4,7 @@ import { lstat, readdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { Fault } from "#protocol/faults/fault.ts";
 import { isThere } from "#worker/base/disk/is-there.ts";
-import { askDisk, type DiskCall, type DiskMood } from "#worker/base/ask-disk.ts";
+import { askDisk, type DiskCall, type DiskPace } from "#worker/base/ask-disk.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 import { fileTimes } from "#worker/base/file-times.ts";
 import { identityOf, type FileIdentity } from "#worker/base/file-identity.ts";
@@ -235,7 +235,7 @@ const NOTHING: Omit<Facts, "is"> = {
   uid: 0,
 };
 
-const mood: DiskMood = { later: 0 };
+const pace: DiskPace = { later: 0 };
 
 /** Returns the call that stats the entries of a folder, through links. Faults: READ_FAILED. */
 function statCall(folder: string): DiskCall<Dirent, Seen> {
@@ -244,7 +244,7 @@ function statCall(folder: string): DiskCall<Dirent, Seen> {
     return { entry, is: "nothing", ...NOTHING };
   };
   return {
-    mood,
+    pace,
     now: (entry) => {
       try {
         return { entry, ...factsOf(statSync(join(folder, entry.name), { bigint: true })) };

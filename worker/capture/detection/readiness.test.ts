@@ -14,7 +14,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(watched, { recursive: true, force: true }));
 
-/** A safetensors file with one tensor of so many bytes. */
+/** A safetensors file with one tensor of this many bytes. */
 function safetensors(bytes = 64): Buffer {
   const header = Buffer.from(JSON.stringify({ weight: { dtype: "U8", shape: [bytes], data_offsets: [0, bytes] } }));
   const length = Buffer.alloc(8);

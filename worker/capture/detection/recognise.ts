@@ -107,7 +107,7 @@ export function createRecogniser(options: RecogniseOptions): Recogniser {
   };
 }
 
-/** Returns what the name says; a label of savers (`last.pt`) says as much as a word with a number. */
+/** Returns the evidence of a name. A common name of savers (`last.pt`) counts as much as a checkpoint word with a number. */
 export const evidenceOfName = ({ name, isSaverName }: Candidate): NameEvidence =>
   isSaverName === true ? "word" : nameEvidenceOf(name);
 

@@ -62,7 +62,7 @@ export function createWalkOrder(
   let limit = limits.first;
   let count = { newest: 0, inTurn: 0, names: 0 };
 
-  /** A saver's name is judged always: it is most likely a checkpoint, below which nothing is looked for. */
+  /** Every look judges a folder with a saver's name, because it is most likely a checkpoint, whose contents are not searched. */
   const isAlwaysLookedAt = ({ path, name }: FoundFolder) => held.has(path) || nameEvidenceOf(name) === "word";
   const create = () => ({ always: createPriorityQueue(newestFirst), newest: createPriorityQueue(newestFirst) });
   let queues = create();

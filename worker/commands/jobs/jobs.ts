@@ -3,7 +3,7 @@ import { changeJobsInput, listJobsInput, type JobFilter } from "#protocol/jobs/j
 import { expandJobs } from "#protocol/jobs/matrix.ts";
 import { id } from "#protocol/base/names.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import type { Environment } from "../../command-line/config.ts";
+import type { Environment } from "../../base/environment.ts";
 import { closest } from "../../command-line/suggest.ts";
 import { usage, type Verb } from "../../command-line/verb.ts";
 import { personOf } from "./ask-as-person.ts";

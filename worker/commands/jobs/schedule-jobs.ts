@@ -1,5 +1,5 @@
 import { setScheduleInput, type JobScheduleRow } from "#protocol/jobs/schedules.ts";
-import type { Environment } from "../../command-line/config.ts";
+import type { Environment } from "../../base/environment.ts";
 import { shownName, usage, type Verb } from "../../command-line/verb.ts";
 import { personOf } from "./ask-as-person.ts";
 import { flagged, readJobs } from "./read-jobs.ts";

@@ -20,7 +20,7 @@ import { makePlace, type JobPlace } from "../job-place.ts";
 import type { InputCache } from "./input-cache.ts";
 import { openJobEngine } from "./job-engine.ts";
 
-/** Most objects of all inputs of a job. */
+/** Most objects of one input. */
 const MOST_OBJECTS = 200_000;
 const MEMORY_BYTES = 64 * 1024 * 1024;
 

@@ -25,7 +25,7 @@ export interface InputCache {
   /** Notes which objects a job uses until `leave`, so that none of them is removed. */
   use(jobId: string, paths: readonly string[]): Promise<void>;
   leave(jobId: string): Promise<void>;
-  /** Removes objects that no job uses, those unused for the longest time first, until so many bytes fit. @throws Fault NO_SPACE */
+  /** Removes objects that no job uses, those unused for the longest time first, until this many bytes fit. @throws Fault NO_SPACE */
   makeRoom(neededBytes: number): Promise<void>;
   /** Returns whether a path lies in the cache. */
   isInside(path: string): boolean;

@@ -13,14 +13,14 @@ import { heldSource } from "../../transfer/upload/held-source.ts";
 import { rememberHere } from "../../transfer/upload/send-memory.ts";
 import { sendWhole } from "../../transfer/upload/send.ts";
 import { openJobEngine, type JobEngine } from "../bytes/job-engine.ts";
-import { createLogKeeper, type LogKeeper, type LogPart } from "./keep-log.ts";
+import { createLogUploader, type LogUploader, type LogPart } from "./upload-log.ts";
 
 const deflated = promisify(deflate);
 const CONNECTIONS = 1;
 const MEMORY_BYTES = 2 * 1024 * 1024;
 
 export interface OpenLog {
-  keeper: LogKeeper;
+  uploader: LogUploader;
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export function openLog(
       connections: CONNECTIONS,
       memoryBytes: MEMORY_BYTES,
     }));
-  const keeper = createLogKeeper({
+  const uploader = createLogUploader({
     mostBytes: () => (storeNow() === null ? 0 : policy.logBytes),
     clock,
     store: async (part, signal) => {
@@ -65,12 +65,12 @@ export function openLog(
   agent.jobLog = {
     wanted: undefined,
     text: (fromByte) => {
-      const piece = keeper.textFrom(fromByte);
+      const piece = uploader.textFrom(fromByte);
       return piece === null ? null : { jobId: job.id, attempt: job.attempt, ...piece };
     },
   };
   return {
-    keeper,
+    uploader,
     close: async () => {
       agent.jobLog = null;
       await opened?.close();

@@ -1,4 +1,4 @@
-import type { ListedObject, ListedPage, PageWish } from "./list-objects.ts";
+import type { ListedObject, ListedPage, PageRequest } from "./list-objects.ts";
 
 /**
  * Lists a long folder in several ranges of keys at a time, because each page of a listing names the next one only when it has come.
@@ -7,7 +7,7 @@ import type { ListedObject, ListedPage, PageWish } from "./list-objects.ts";
  */
 
 /** Asks for pages of a listing, as `listPages` does. */
-export type AskPages = (wish: PageWish) => AsyncGenerator<Pick<ListedPage, "objects" | "folders" | "hasMore">>;
+export type AskPages = (wish: PageRequest) => AsyncGenerator<Pick<ListedPage, "objects" | "folders" | "hasMore">>;
 
 type Page = Pick<ListedPage, "objects" | "hasMore">;
 
@@ -16,7 +16,7 @@ interface Range {
   prefix: string;
   after: string | null;
   before: string | null;
-  /** Keys that are expected in it, so that its first page brings few of those behind it; null: nobody knows. */
+  /** Keys that are expected in it, so that its first page returns few keys beyond it; null: unknown. */
   expected: number | null;
   /** Ranges that are listed ahead when the first page of this one does not end it. */
   ahead: number;
@@ -28,7 +28,7 @@ const MOST_AHEAD = 32;
 const SHARE = 0.95;
 /** Folders differ in length: a range asks for more keys than are expected in it. */
 const ROOM = 1.2;
-/** From so many keys on a range is asked for in whole pages. */
+/** A range with at least this many keys is requested in whole pages. */
 const MOST_SHORT = 900;
 /** Numbers with fewer digits are parts of names. */
 const LEAST_DIGITS = 4;
@@ -72,7 +72,7 @@ async function beginRanges(ask: AskPages, { objects }: Page, rest: Range): Promi
   return first === undefined ? [] : [begin(listRange(ask, { ...rest, before: first })), ...begun];
 }
 
-/** Returns the page after a key; null where the store does not sort, does not begin there, or gives no key to go on from. */
+/** Returns the page after a key; null where the store does not sort, does not start there, or returns no key to continue from. */
 async function firstPage(ask: AskPages, range: Pick<Range, "prefix" | "after" | "expected">): Promise<Page | null> {
   const { prefix, after, expected } = range;
   const most = expected === null || expected >= MOST_SHORT ? {} : { firstKeys: expected };
@@ -94,7 +94,7 @@ async function firstPage(ask: AskPages, range: Pick<Range, "prefix" | "after" | 
 /** Starts a generator before somebody reads from it. */
 function begin<T>(generator: AsyncGenerator<T>): AsyncIterable<T> {
   const first = generator.next();
-  // Whoever reads gets it; after an early end nobody does.
+  // The reader gets the fault; after an early end there is no reader.
   first.catch(() => undefined);
   return {
     [Symbol.asyncIterator]: async function* () {

@@ -40,7 +40,7 @@ export interface ListedPage {
 }
 
 /** Which objects are listed. */
-export interface PageWish {
+export interface PageRequest {
   prefix: string;
   delimiter?: "/";
   /** Only keys after this one, on stores that sort and know `start-after`. */
@@ -65,7 +65,7 @@ const OP = "ListObjectsV2";
  * Yields the pages of a listing, each name once.
  * @throws Faults of the store, INTERCEPTED, UNEXPECTED_ANSWER, CANCELLED
  */
-export async function* listPages(from: From, about: PageWish & { signal: AbortSignal }): AsyncGenerator<ListedPage> {
+export async function* listPages(from: From, about: PageRequest & { signal: AbortSignal }): AsyncGenerator<ListedPage> {
   const { engine } = from;
   const { signal, prefix, delimiter, startAfter, mostPages = Infinity } = about;
   const subject = `${from.access.bucket}/${prefix}`;
@@ -75,7 +75,7 @@ export async function* listPages(from: From, about: PageWish & { signal: AbortSi
   const askAs = (wish: "url" | null, below: string, rest: QueryPairs) =>
     withRetry(engine.retrier, { signal, patience }, async () => {
       const { signedFor } = engine.store;
-      const query: QueryPairs = [["list-type", "2"], ...wishFor(wish), ["prefix", below], ...rest];
+      const query: QueryPairs = [["list-type", "2"], ...encodingQuery(wish), ["prefix", below], ...rest];
       const request = {
         method: "GET",
         url: urlOf(from, query, from.keys.now() ?? (await from.keys.fresh())),
@@ -225,7 +225,7 @@ function readPage(answer: HttpAnswer, subject: string): RawPage {
 }
 
 /** Returns the query parameter that asks for percent-encoded names, if wished. */
-export const wishFor = (wish: "url" | null): QueryPairs => (wish === null ? [] : [["encoding-type", wish]]);
+export const encodingQuery = (wish: "url" | null): QueryPairs => (wish === null ? [] : [["encoding-type", wish]]);
 
 const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ key }) => key), ...folders];
 

@@ -3,7 +3,7 @@ import { askForNames, PLAIN_NAMES, readerOfNames } from "#storage/answers/decode
 import { faultOfAnswer } from "#storage/answers/faults.ts";
 import type { QueryPairs } from "#storage/signing/sigv4.ts";
 import { childrenOf, parseXml, textOf } from "#storage/answers/xml.ts";
-import { wishFor } from "./list-objects.ts";
+import { encodingQuery } from "./list-objects.ts";
 import { askStore } from "../requests/ask-store.ts";
 import type { StoreSession } from "#worker/store-session/store-session.ts";
 
@@ -27,7 +27,7 @@ export async function listUploads(
 ): Promise<OpenUpload[]> {
   const { prefix, signal } = about;
   const list = (wish: "url" | null) => {
-    const query: QueryPairs = [...wishFor(wish), ["max-uploads", "1000"], ["prefix", prefix], ["uploads", ""]];
+    const query: QueryPairs = [...encodingQuery(wish), ["max-uploads", "1000"], ["prefix", prefix], ["uploads", ""]];
     return askStore(storeSession, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
       readUploads(answer, prefix),
     );

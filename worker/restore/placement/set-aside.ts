@@ -152,7 +152,7 @@ async function asideAmong(
     const path = join(at, entry.name);
     const kind = entry.isDirectory() ? "folder" : "file";
     const name = `${below}${nameOf(entry.name.slice(prefix.length))}`;
-    // An entry that cannot be read is listed all the same, and never removed.
+    // An entry that cannot be read is listed anyway, and never removed.
     const look = await lookAt({ path, kind }).catch(() => NOTHING_SEEN);
     if (look === null) continue;
     const { files, sizeBytes, newestMs: writtenAt } = look;

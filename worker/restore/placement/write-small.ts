@@ -1,7 +1,7 @@
 import { closeSync, constants, futimesSync, openSync, writeSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { unlinkOwned, unlinkOwnedNow } from "#worker/base/disk/change-disk.ts";
-import { askDisk, type DiskMood } from "#worker/base/ask-disk.ts";
+import { askDisk, type DiskPace } from "#worker/base/ask-disk.ts";
 import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
 
 /**
@@ -16,11 +16,11 @@ export interface SmallFile {
 
 const FLAGS = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 const MODE = 0o644;
-const mood: DiskMood = { later: 0 };
+const pace: DiskPace = { later: 0 };
 
 /** Writes the files; they are not durable yet. Faults: NO_SPACE, WRITE_FAILED. */
 export async function writeSmall(files: readonly SmallFile[]): Promise<void> {
-  await askDisk(files, { mood, now: writeNow, later: writeLater });
+  await askDisk(files, { pace, now: writeNow, later: writeLater });
 }
 
 const writeFault = (error: unknown, { place }: SmallFile) =>

@@ -2,14 +2,14 @@ import { Fault } from "#protocol/faults/fault.ts";
 import type { Clock } from "#worker/base/clock.ts";
 import { whenAborted } from "#worker/base/when-aborted.ts";
 import { BEGUN_ANEW, SHED, type Flight, type Flying } from "./flight.ts";
-import type { FlightMemory } from "./latency-estimator.ts";
+import type { LatencyEstimator } from "./latency-estimator.ts";
 import type { Semaphore } from "./semaphore.ts";
 
 /** Dependencies that the attempts of all flights share. */
 export interface FlightControl {
   clock: Clock;
   semaphore: Semaphore;
-  memory: FlightMemory;
+  memory: LatencyEstimator;
   /** Registers a flight; from now on it may be hedged, restarted or shed. */
   enter(flight: Flying): void;
   leave(flight: Flying): void;

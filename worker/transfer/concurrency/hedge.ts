@@ -3,7 +3,7 @@ import type { Clock } from "#worker/base/clock.ts";
 import { attemptFlight } from "./attempt-flight.ts";
 import type { Flight, Flying } from "./flight.ts";
 import { beginSlowAnew, hedgeLate, LAST_PARTS } from "./late-flights.ts";
-import { createFlightMemory } from "./latency-estimator.ts";
+import { createLatencyEstimator } from "./latency-estimator.ts";
 import type { Semaphore } from "./semaphore.ts";
 import type { SpareCapacity } from "./spare-capacity.ts";
 import type { Meter } from "../progress/meter.ts";
@@ -18,7 +18,7 @@ import type { Meter } from "../progress/meter.ts";
  * flight far longer than its siblings took. It also qualifies when the link is half empty and its rest would take longer than
  * sending it whole. The first acknowledged attempt counts, and the other is canceled.
  *
- * Both send bytes in vain, so both need spare capacity: on a full link they slow the other parts. Only small files skip that
+ * Both waste bytes, so both need spare capacity: on a full link they slow the other parts. Only small files skip that
  * check.
  */
 export interface Hedges {
@@ -70,7 +70,7 @@ export function createHedges(parts: {
   /** Number of flights that may be shed, and of small ones. */
   let mayShed = 0;
   let small = 0;
-  const memory = createFlightMemory(parts.meter);
+  const memory = createLatencyEstimator(parts.meter);
   let isWatching = false;
 
   const look = () => {

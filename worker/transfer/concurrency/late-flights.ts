@@ -1,5 +1,5 @@
 import type { Flying } from "./flight.ts";
-import type { FlightMemory } from "./latency-estimator.ts";
+import type { LatencyEstimator } from "./latency-estimator.ts";
 import type { Semaphore } from "./semaphore.ts";
 import type { SpareCapacity } from "./spare-capacity.ts";
 
@@ -48,7 +48,7 @@ export function beginSlowAnew(flying: ReadonlySet<Flying>, room: SpareCapacity, 
  */
 export function hedgeLate(
   flying: ReadonlySet<Flying>,
-  about: { now: number; bytesPerSecond: number; memory: FlightMemory; semaphore: Semaphore; room: SpareCapacity },
+  about: { now: number; bytesPerSecond: number; memory: LatencyEstimator; semaphore: Semaphore; room: SpareCapacity },
 ): void {
   const { now, bytesPerSecond, memory, semaphore, room } = about;
   const seemsFree = flying.size <= LAST_PARTS && bytesPerSecond < memory.bestRate * ROOM_SHARE;

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { createFlightMemory } from "./latency-estimator.ts";
+import { createLatencyEstimator } from "./latency-estimator.ts";
 
 test("how long a part takes is the middle of those of its length, as soon as three are known", () => {
-  const memory = createFlightMemory({ totalBytes: 0 });
+  const memory = createLatencyEstimator({ totalBytes: 0 });
   memory.landed(100, 900);
   memory.landed(100, 100);
   memory.landed(70, 5);
@@ -13,7 +13,7 @@ test("how long a part takes is the middle of those of its length, as soon as thr
 });
 
 test("only the last ones count", () => {
-  const memory = createFlightMemory({ totalBytes: 0 });
+  const memory = createLatencyEstimator({ totalBytes: 0 });
   for (let count = 0; count < 40; count++) memory.landed(100, 10);
   for (let count = 0; count < 32; count++) memory.landed(100, 500);
   expect(memory.usualMs(100)).toBe(500);
@@ -21,7 +21,7 @@ test("only the last ones count", () => {
 
 test("the rate of the link is that of the last second and a half, and the best one is kept", () => {
   const meter = { totalBytes: 0 };
-  const memory = createFlightMemory(meter);
+  const memory = createLatencyEstimator(meter);
   const move = (fromMs: number, toMs: number, bytesPerSecond: number) => {
     let rate = 0;
     for (let at = fromMs; at <= toMs; at += 250) {
@@ -42,7 +42,7 @@ test("the rate of the link is that of the last second and a half, and the best o
 
 test("after a rest what was before it is no part of the rate", () => {
   const meter = { totalBytes: 0 };
-  const memory = createFlightMemory(meter);
+  const memory = createLatencyEstimator(meter);
   for (let at = 0; at <= 4_000; at += 250) {
     meter.totalBytes += 1_000;
     memory.rateOfLink(at);

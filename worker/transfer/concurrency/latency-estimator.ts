@@ -4,7 +4,7 @@ import type { Meter } from "../progress/meter.ts";
  * Statistics of finished parts and files: how long one takes, and what the link carries. Hedging compares flights in progress
  * with them.
  */
-export interface FlightMemory {
+export interface LatencyEstimator {
   landed(lengthBytes: number, tookMs: number): void;
   /** Returns the median duration of flights of this length, ms; null when too few have finished. */
   usualMs(lengthBytes: number): number | null;
@@ -23,7 +23,7 @@ const MOST_REMEMBERED = 32;
 /** Window of the recent rate. */
 const RATE_MS = 1_500;
 
-export function createFlightMemory(meter: Pick<Meter, "totalBytes">): FlightMemory {
+export function createLatencyEstimator(meter: Pick<Meter, "totalBytes">): LatencyEstimator {
   const all: { lengthBytes: number; tookMs: number }[] = [];
   const looks: { at: number; bytes: number }[] = [];
   let firstLookAt = Infinity;

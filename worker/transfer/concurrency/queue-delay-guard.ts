@@ -39,7 +39,7 @@ export interface LoadSample {
   presentRttMs: number | null;
 }
 
-const WISHED_SECONDS = 30;
+const TARGET_SECONDS = 30;
 const LONGEST_SECONDS = 60;
 /** Fewer parts would leave the link idle between one part and the next. */
 const LEAST = 4;
@@ -105,4 +105,4 @@ const isTooLong = ({ width, partBytes }: LoadSample, rate: number): boolean =>
   width >= LEAST_CUT && (width * (partBytes ?? 0)) / rate > LONGEST_SECONDS;
 
 const fitting = (rate: number, partBytes: number): number =>
-  Math.max(LEAST, Math.floor((rate * WISHED_SECONDS) / partBytes));
+  Math.max(LEAST, Math.floor((rate * TARGET_SECONDS) / partBytes));

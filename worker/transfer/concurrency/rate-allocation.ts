@@ -82,7 +82,7 @@ export interface LinkSample {
 }
 
 /** Target of the queueing delay, as a share of the minimum RTT: a link without any queue may not be full. */
-const WISHED_QUEUE = 0.08;
+const TARGET_QUEUE = 0.08;
 const LONG_QUEUE = 0.2;
 const DRAINING_LEAST = 0.65;
 const DRAINED_SHARE = 0.7;
@@ -137,7 +137,7 @@ const queueOf = ({ presentRttMs, rttMs }: LinkSample): number | null =>
 function drainingShare({ isPaced, at }: LinkRate, sample: LinkSample): number {
   const queue = queueOf(sample) ?? 0;
   if (!isPaced) return 1 - (queue - LONG_QUEUE) / 2;
-  return 1 - ((queue - WISHED_QUEUE) * sample.rttMs * DRAINED_SHARE) / Math.max(1, sample.at - at);
+  return 1 - ((queue - TARGET_QUEUE) * sample.rttMs * DRAINED_SHARE) / Math.max(1, sample.at - at);
 }
 
 /** Returns the next state, how many bytes per second may be sent, and whether a queue stands. */
@@ -175,8 +175,8 @@ export function steer(
     return { state: { ...state, ...found, at }, bytesPerSecond: seen * LEVEL_LEAST, isQueued };
   }
   const share =
-    queue === null ? 1 : Math.min(LEVEL_MOST, Math.max(LEVEL_LEAST, LEVEL_MOST - (queue - WISHED_QUEUE) / 5));
-  const isIdle = queue !== null && queue < WISHED_QUEUE / 2 && rate >= state.carries * ABLE_SHARE;
+    queue === null ? 1 : Math.min(LEVEL_MOST, Math.max(LEVEL_LEAST, LEVEL_MOST - (queue - TARGET_QUEUE) / 5));
+  const isIdle = queue !== null && queue < TARGET_QUEUE / 2 && rate >= state.carries * ABLE_SHARE;
   const drift = isIdle ? GROWTH : 1 + (share - 1) / 10;
   const carries = Math.max(state.first * LEAST_OF_FIRST, state.carries * drift);
   const queuedAt = isQueued ? (state.queuedAt ?? at) : null;

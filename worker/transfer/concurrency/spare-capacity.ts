@@ -3,7 +3,7 @@ import type { HttpClient } from "../http/http-client.ts";
 import { hasQueue } from "./queue-delay-guard.ts";
 
 /**
- * Tells whether a link has room for bytes that may be sent in vain. Rates do not show it: bytes that fill the kernel's
+ * Tells whether a link has room for bytes that may be wasted. Rates do not show it: bytes that fill the kernel's
  * buffers look like bytes that the link carries. A handshake does: on a full link it waits in the standing queue.
  */
 export interface SpareCapacity {

@@ -2,7 +2,7 @@ import { leftOf, type Span } from "./span.ts";
 
 /** A shorter rest is not worth a request of its own. */
 const LEAST_SPLIT_BYTES = 64 * 1024;
-/** A rest that ends within so many round trips is not split: a new request would bring it no sooner. */
+/** A rest that ends within this many round trips is not split: a new request would bring it no sooner. */
 const WORTH_ROUND_TRIPS = 1.6;
 const LEAST_GAIN_MS = 10;
 /** From this RTT on, a new connection needs a while to grow. Only a rest that takes longer than `GROWING` is split for it. */

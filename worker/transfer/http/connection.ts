@@ -10,7 +10,7 @@ import { SendingHeld } from "./sending-held.ts";
 import { SendingEncrypted } from "./tls/sending-encrypted.ts";
 import { answerWaitMs, bodyOf, Sending, type GoingOut, type SendingEvents, type SentBody } from "./sending.ts";
 import { SmallFlow } from "./small-flow.ts";
-import { createSilence, type Silence } from "./socket/stall-timeout.ts";
+import { createStallTimeout, type StallTimeout } from "./socket/stall-timeout.ts";
 import type { Shared, Task } from "./task.ts";
 
 /**
@@ -48,7 +48,7 @@ export class Connection {
   readonly #shared: Shared;
   readonly #owner: Owner;
   readonly #channel: Channel;
-  readonly #silence: Silence;
+  readonly #stallTimeout: StallTimeout;
   #state: "connecting" | "idle" | "busy" | "gone" = "connecting";
   #task: Task | null = null;
   #receiving: Receiving | null = null;
@@ -67,19 +67,19 @@ export class Connection {
   idleUntil = 0;
   /** Events of the present request. */
   readonly #asking: SendingEvents = {
-    onMoved: () => this.#silence.touch(),
-    onHold: () => this.#silence.hold(),
-    onGoOn: () => this.#silence.goOn(),
+    onMoved: () => this.#stallTimeout.touch(),
+    onHold: () => this.#stallTimeout.hold(),
+    onGoOn: () => this.#stallTimeout.goOn(),
     onSent: (body) => this.#sent(body),
     onFault: (error) => this.#failed(error),
   };
   readonly #answering: ReceivingEvents = {
     onHead: () => this.#headCame(),
     onHold: () => {
-      this.#silence.hold();
+      this.#stallTimeout.hold();
       this.#channel.tap.pause();
     },
-    onGoOn: () => this.#silence.goOn(),
+    onGoOn: () => this.#stallTimeout.goOn(),
     onHungry: () => {
       this.#flow?.wake();
       this.#readRest();
@@ -94,10 +94,10 @@ export class Connection {
     this.origin = origin;
     this.#shared = shared;
     this.#owner = owner;
-    this.#silence = createSilence({ now, quietMs: connectMs });
+    this.#stallTimeout = createStallTimeout({ now, quietMs: connectMs });
     const events: ChannelEvents = {
       onReady: () => this.#ready(),
-      onAnew: () => this.#silence.allow(connectMs),
+      onAnew: () => this.#stallTimeout.allow(connectMs),
       onBytes: (bytes) => this.#read(bytes.length, bytes),
       onMore: () => {
         if (this.#receiving !== null) this.#readDirectly(this.#receiving);
@@ -129,12 +129,12 @@ export class Connection {
 
   /** Sends a request on an idle connection. */
   run(task: Task): void {
-    const { buffers, scratch, now, idleMs, pacer, pace, trips } = this.#shared;
+    const { buffers, scratch, now, idleMs, pacer, pace, rttEstimator } = this.#shared;
     const { method, sink, head, body } = task;
     this.#state = "busy";
     this.#task = task;
     this.#channel.ref();
-    this.#silence.allow(idleMs);
+    this.#stallTimeout.allow(idleMs);
     this.#isOverWhenSent = false;
     this.#beganAt = now();
     this.#movedBytes = 0;
@@ -143,7 +143,7 @@ export class Connection {
       method,
       sink,
       buffers,
-      gatherBytes: (trips.leastMs() ?? 0) > NEAR_MS ? FAR_GATHER_BYTES : buffers.sizeBytes,
+      gatherBytes: (rttEstimator.leastMs() ?? 0) > NEAR_MS ? FAR_GATHER_BYTES : buffers.sizeBytes,
       scratch,
       now,
       events: this.#answering,
@@ -152,7 +152,7 @@ export class Connection {
     const { onFault } = this.#answering;
     const { direct, tap } = this.#channel;
     const read = () => this.#readDirectly(receiving);
-    const about = { socket: tap, receiving, broughtBytes: this.#broughtBytes, pace, trips, read, direct };
+    const about = { socket: tap, receiving, broughtBytes: this.#broughtBytes, pace, rttEstimator, read, direct };
     const flow = sink?.into === undefined ? new Flow({ ...about, pacer, now, onFault }) : new SmallFlow(about);
     this.#flow = flow;
     if (body === null) this.#write(Buffer.from(head, "latin1"));
@@ -163,7 +163,7 @@ export class Connection {
       this.#sending = sending;
       sending.send(head, { outlet: this.#channel.outlet, direct, events: this.#asking });
       // The rest of a single write gives no sign of progress, so its time is allowed at once.
-      if (!sending.isGiven) this.#silence.allow(answerWaitMs(body, idleMs));
+      if (!sending.isGiven) this.#stallTimeout.allow(answerWaitMs(body, idleMs));
     } else this.#send(head, Buffer.isBuffer(body) ? bodyOf(body) : body);
     // Paused by the request before, if the connection was idle only for a moment.
     if (!flow.isAtTicks) tap.resume();
@@ -195,7 +195,7 @@ export class Connection {
 
   /** Called when the kernel has all bytes of the request. */
   #sent(body: SentBody): void {
-    this.#silence.allow(answerWaitMs(body, this.#shared.idleMs));
+    this.#stallTimeout.allow(answerWaitMs(body, this.#shared.idleMs));
     this.#askedAt = body.lengthBytes <= SOON_ANSWERED_BYTES ? this.#shared.now() : null;
     if (this.#isOverWhenSent) this.#over();
     else if (body.lengthBytes <= SOON_ANSWERED_BYTES && this.#channel.direct?.isWatched === true) this.#flow?.expect();
@@ -211,12 +211,12 @@ export class Connection {
       return;
     }
     if (this.#askedAt !== null) {
-      const { trips, now } = this.#shared;
+      const { rttEstimator, now } = this.#shared;
       const tookMs = now() - this.#askedAt;
       this.#askedAt = null;
-      trips.answered(tookMs);
+      rttEstimator.answered(tookMs);
       // At ticks the answer may have waited for the tick, so the time is no RTT.
-      if (this.#sending === null && !flow.isAtTicks) trips.add(tookMs);
+      if (this.#sending === null && !flow.isAtTicks) rttEstimator.add(tookMs);
     }
     flow.came(count);
     this.#movedBytes += count;
@@ -228,7 +228,7 @@ export class Connection {
       return;
     }
     // After the sink has run, because its time is not the network's.
-    this.#silence.touch();
+    this.#stallTimeout.touch();
   }
 
   /** Reads what has come of the answer, up to a limit, so that other connections have their turn. */
@@ -388,8 +388,8 @@ export class Connection {
 
   /** Ends the connection if it was silent for too long. `lateMs`: time of it in which this process itself stood still. */
   check(lateMs: number): void {
-    this.#silence.forgive(lateMs);
-    const silentMs = this.#silence.tooLongMs();
+    this.#stallTimeout.forgive(lateMs);
+    const silentMs = this.#stallTimeout.tooLongMs();
     if (silentMs === null) return;
     const seconds = Math.round(silentMs / 1000);
     if (this.#state === "connecting") this.#broken(notConnected(this.origin, seconds));

@@ -13,7 +13,7 @@ export interface Exchange {
   signal: AbortSignal;
   body?: Buffer | HeldBody | UploadBody | undefined;
   headers?: Record<string, string> | undefined;
-  /** Called when the request goes out a second time, on a new connection: the first one may have arrived all the same. */
+  /** Called when the request goes out a second time, on a new connection: the first one may have arrived anyway. */
   onAgain?: (() => void) | undefined;
   /** Called with a function that ends this exchange alone: cheaper than an AbortSignal of its own. */
   onBegun?: ((end: (fault: Fault) => void) => void) | undefined;
@@ -53,7 +53,7 @@ export interface UploadBody {
   /**
    * Fills `into` with the bytes at `at` of the body, at most `into.length`; returns how many (more than 0). Positional, so
    * that the client may start over on another connection. Time spent here is not silence of the network. `arePassed`: `file`
-   * has let so many bytes pass already.
+   * has let this many bytes pass already.
    */
   read(into: Buffer, at: number, arePassed: boolean): number | Promise<number>;
   /**

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Flow } from "./flow.ts";
 import { createPacer, type Pace } from "./socket/pace.ts";
-import { createTrips } from "./socket/rtt-estimator.ts";
+import { createRttEstimator } from "./socket/rtt-estimator.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "setImmediate", "performance"] });
@@ -25,20 +25,31 @@ function createTrial(broughtBytes: number, readNow: (() => void) | null = null) 
     waitingSince: 0,
     deliver: () => undefined,
   };
-  const trips = createTrips(now);
-  trips.add(120);
+  const rttEstimator = createRttEstimator(now);
+  rttEstimator.add(120);
   const onFault = (error: unknown) => {
     throw error;
   };
   const pacer = createPacer(now);
   const direct = readNow === null ? null : { hasInput: () => true };
   const read = readNow ?? (() => undefined);
-  const flow = new Flow({ socket, direct, read, receiving, pacer, pace: PACE, trips, now, broughtBytes, onFault });
+  const flow = new Flow({
+    socket,
+    direct,
+    read,
+    receiving,
+    pacer,
+    pace: PACE,
+    rttEstimator,
+    now,
+    broughtBytes,
+    onFault,
+  });
   const come = async (bytes: number) => {
     flow.came(bytes);
     await vi.advanceTimersByTimeAsync(1);
   };
-  return { flow, come, calls, receiving, trips };
+  return { flow, come, calls, receiving, rttEstimator };
 }
 
 test("a connection that brings little rests, and is read from again when its time has come", async () => {
@@ -73,7 +84,7 @@ function createTicking(broughtBytes: number, rttMs: number) {
     const bytes = ready.shift();
     if (bytes !== undefined) trial.flow.came(bytes);
   });
-  trial.trips.add(rttMs);
+  trial.rttEstimator.add(rttMs);
   return { ...trial, ready, readsOf: () => reads };
 }
 
@@ -152,9 +163,9 @@ test("an answer that takes far longer than a round trip is left to the socket", 
 });
 
 test("where answers have stood in line they are looked for at longer ticks", async () => {
-  const { flow, receiving, trips, readsOf } = createTicking(0, 120);
+  const { flow, receiving, rttEstimator, readsOf } = createTicking(0, 120);
   receiving.hasBegun = false;
-  trips.answered(120 + 120);
+  rttEstimator.answered(120 + 120);
   flow.expect();
   await vi.advanceTimersByTimeAsync(320);
   expect(readsOf()).toBe(10);

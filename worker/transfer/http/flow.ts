@@ -1,7 +1,7 @@
 import type { DirectSocket } from "./socket/move-directly.ts";
 import type { Pace, Paced, Pacer } from "./socket/pace.ts";
 import type { Receiving } from "./receiving.ts";
-import type { Trips } from "./socket/rtt-estimator.ts";
+import type { RttEstimator } from "./socket/rtt-estimator.ts";
 
 /**
  * Options of `Flow`, which schedules the reads of one answer between socket and sink. When all that was ready has been read,
@@ -16,7 +16,7 @@ export interface FlowOptions {
   receiving: Pick<Receiving, "hasBegun" | "isFlowing" | "isHeld" | "leftBytes" | "waitingSince" | "deliver">;
   pacer: Pacer;
   pace: Pace;
-  trips: Trips;
+  rttEstimator: RttEstimator;
   now: () => number;
   /** Bytes that the connection brought before this body. */
   broughtBytes: number;
@@ -88,14 +88,14 @@ export class Flow implements Paced {
    * mostly makes the queue shorter.
    */
   expect(): void {
-    const { receiving, pace, trips, socket, pacer, now } = this.#options;
-    const roundTripMs = trips.leastMs() ?? 0;
+    const { receiving, pace, rttEstimator, socket, pacer, now } = this.#options;
+    const roundTripMs = rttEstimator.leastMs() ?? 0;
     if (!this.#isFar(roundTripMs) || this.#isStopped || receiving.hasBegun) return;
     this.#isAtTicks = true;
     socket.pause();
     const nowMs = now();
     this.#expectsUntil = nowMs + EXPECTED_TRIPS * roundTripMs;
-    this.#restMs = answerTickMs(pace, trips);
+    this.#restMs = answerTickMs(pace, rttEstimator);
     this.dueAt = nextOf(this.#restMs, nowMs);
     pacer.rest(this);
   }
@@ -106,7 +106,7 @@ export class Flow implements Paced {
 
   /** Decides how the connection is read on. Returns true when it is to be visited at `dueAt`. */
   #decide(): boolean {
-    const { receiving, pace, socket, direct, trips, now } = this.#options;
+    const { receiving, pace, socket, direct, rttEstimator, now } = this.#options;
     const burst = this.#burstBytes;
     this.#burstBytes = 0;
     if (this.#isStopped) return false;
@@ -123,7 +123,7 @@ export class Flow implements Paced {
     // trip.
     const isOld = this.#broughtBytes >= pace.growBytes;
     const isLong = receiving.leftBytes > LONG * pace.aimBytes;
-    const roundTripMs = trips.leastMs() ?? 0;
+    const roundTripMs = rttEstimator.leastMs() ?? 0;
     const mayTick = this.#isFar(roundTripMs) && (isLong || this.#isAtTicks);
     const littleBytes = this.#isAtTicks ? FAR_TOO_MUCH * pace.aimBytes : pace.aimBytes;
     const isTooMuch = burst >= littleBytes;
@@ -214,8 +214,11 @@ export const isFarFor = (pace: Pace, roundTripMs: number): boolean =>
   pace.tickMs > 0 && roundTripMs >= FAR_ENOUGH * pace.tickMs;
 
 /** Returns how often to look for answers, ms. Where answers wait in queues, a longer tick mostly makes the queue shorter. */
-export const answerTickMs = (pace: Pace, trips: Trips): number =>
-  restFor(pace.tickMs, Math.min(EXPECTED_MS, (trips.leastMs() ?? 0) / FAR + trips.waitMs() * QUEUE_SHARE));
+export const answerTickMs = (pace: Pace, rttEstimator: RttEstimator): number =>
+  restFor(
+    pace.tickMs,
+    Math.min(EXPECTED_MS, (rttEstimator.leastMs() ?? 0) / FAR + rttEstimator.waitMs() * QUEUE_SHARE),
+  );
 
 /** Returns the end of a rest: rests of the same length end together. */
 const nextOf = (restMs: number, nowMs: number): number => (Math.floor(nowMs / restMs) + 1) * restMs;

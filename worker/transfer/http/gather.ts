@@ -3,7 +3,7 @@ import type { Buffers } from "./socket/buffers.ts";
 /** Memory for the bytes of one body until they are taken. */
 export interface Gathered {
   readonly roomBytes: number;
-  /** Whether so many bytes wait that they should be taken. */
+  /** Whether enough bytes wait to be taken. */
   readonly isDue: boolean;
   /** When the oldest byte that was not taken came; Infinity when there is none. */
   readonly waitingSince: number;

@@ -22,7 +22,7 @@ import { createTickReader } from "./socket/read-at-ticks.ts";
 import { createInputWatch } from "./socket/input-watch.ts";
 import { createRoomWatch } from "./socket/room-watch.ts";
 import { systemCalls, type SystemCalls } from "#worker/base/system-calls.ts";
-import { createTrips, type Trips } from "./socket/rtt-estimator.ts";
+import { createRttEstimator, type RttEstimator } from "./socket/rtt-estimator.ts";
 
 export { HEAD_ROOM_BYTES, HeldBody } from "./exchange.ts";
 export type { Exchange, PacedSocket, Sink, UploadBody } from "./exchange.ts";
@@ -107,7 +107,12 @@ const MOST_CHECK_MS = 500;
 
 function openStraight(
   calls: SystemCalls | null,
-  { coalescer, trips, pace, now }: { coalescer: TimerCoalescer; trips: Trips; pace: Pace; now: () => number },
+  {
+    coalescer,
+    rttEstimator,
+    pace,
+    now,
+  }: { coalescer: TimerCoalescer; rttEstimator: RttEstimator; pace: Pace; now: () => number },
 ): Straight | null {
   const rooms = calls?.watchRoom() ?? null;
   const inputs = calls?.watchInput() ?? null;
@@ -118,9 +123,9 @@ function openStraight(
   }
   return {
     calls,
-    rooms: createRoomWatch(rooms, { coalescer, rttMs: trips.leastMs, now }),
+    rooms: createRoomWatch(rooms, { coalescer, rttMs: rttEstimator.leastMs, now }),
     inputs: createInputWatch(inputs, now),
-    ticks: createTickReader(inputs, { tickMs: () => answerTickMs(pace, trips), now }),
+    ticks: createTickReader(inputs, { tickMs: () => answerTickMs(pace, rttEstimator), now }),
   };
 }
 
@@ -128,7 +133,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
   const { connections, idleMs = IDLE_MS, connectMs = CONNECT_MS, now = () => performance.now() } = options;
   const pace = options.pace ?? PACE;
   const coalescer = options.coalescer ?? createTimerCoalescer();
-  const trips = createTrips(now, options.onRoundTrip);
+  const rttEstimator = createRttEstimator(now, options.onRoundTrip);
   const buffers =
     options.buffers ?? createBuffers({ sizeBytes: options.bufferBytes ?? BUFFER_BYTES, spare: connections });
   let straight: Straight | null | undefined;
@@ -136,7 +141,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
     if (straight === undefined && isClosed) return null;
     if (straight === undefined) {
       const calls = options.calls === undefined ? systemCalls() : options.calls;
-      straight = openStraight(calls, { coalescer, trips, pace, now });
+      straight = openStraight(calls, { coalescer, rttEstimator, pace, now });
     }
     return straight;
   };
@@ -161,7 +166,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       pacer: createPacer(now),
       disk: options.disk ?? diskSense,
       straight: straightOnce,
-      trips,
+      rttEstimator,
       tls: { ca, pin, tickets: new Map() },
       encryption,
       addressesOf,
@@ -194,7 +199,7 @@ export function createHttpClient(options: HttpClientOptions): HttpClient {
       // Loads the native calls while the process only waits for connections.
       if (options.sendsFiles === true) setImmediate(straightOnce);
     },
-    rttMs: () => trips.leastMs(),
+    rttMs: () => rttEstimator.leastMs(),
     measureRtt: (tries = 3) =>
       lastOrigin === null ? Promise.resolve(null) : measureRtt(lastOrigin, { mostMs: connectMs, tries }),
     setConnections: (count) => pool.setConnections(count),

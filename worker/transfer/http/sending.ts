@@ -147,7 +147,7 @@ export class Sending implements GoingOut {
     else this.#await(count, (read) => this.#checked(read, most));
   }
 
-  /** Returns how many bytes may be read. 0: none yet; sending then goes on by itself. */
+  /** Returns how many bytes may be read. 0: none yet; sending then continues by itself. */
   #allow(wanted: number): number {
     const most = this.#isFree ? wanted : (this.#body.allow?.(wanted, this.#goOn) ?? wanted);
     if (most === 0) {

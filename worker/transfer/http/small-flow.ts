@@ -3,7 +3,7 @@ import type { DirectSocket } from "./socket/move-directly.ts";
 import type { Pace } from "./socket/pace.ts";
 import type { Reader } from "./socket/read-at-ticks.ts";
 import type { Receiving } from "./receiving.ts";
-import type { Trips } from "./socket/rtt-estimator.ts";
+import type { RttEstimator } from "./socket/rtt-estimator.ts";
 
 /**
  * Schedules the reads of a small body, which is complete before a rest would help. From a far store it is read at ticks,
@@ -15,10 +15,10 @@ export class SmallFlow implements Reader {
   broughtBytes: number;
 
   constructor(options: SmallFlowOptions) {
-    const { socket, direct, broughtBytes, pace, trips } = options;
+    const { socket, direct, broughtBytes, pace, rttEstimator } = options;
     this.#options = options;
     this.broughtBytes = broughtBytes;
-    this.#isAtTicks = isFarFor(pace, trips.leastMs() ?? 0) && direct?.expect(this) === true;
+    this.#isAtTicks = isFarFor(pace, rttEstimator.leastMs() ?? 0) && direct?.expect(this) === true;
     if (this.#isAtTicks) socket.pause();
   }
 
@@ -61,7 +61,7 @@ export interface SmallFlowOptions {
   /** Bytes that the connection brought before this body. */
   broughtBytes: number;
   pace: Pace;
-  trips: Trips;
+  rttEstimator: RttEstimator;
   /** Reads what has come, bypassing the socket. */
   read(): void;
 }

@@ -8,7 +8,7 @@ import type { Straight } from "./socket/move-directly.ts";
 import type { Addresses } from "./socket/addresses.ts";
 import type { Origin, TlsMemory } from "./socket/open-socket.ts";
 import type { Pace, Pacer } from "./socket/pace.ts";
-import type { Trips } from "./socket/rtt-estimator.ts";
+import type { RttEstimator } from "./socket/rtt-estimator.ts";
 
 /**
  * One request, ready to be sent on a connection. Ends in exactly one of `done` and `fail`, unless the connection is dropped.
@@ -42,7 +42,7 @@ export interface Shared {
   straight: () => Straight | null;
   disk: DiskSense;
   pace: Pace;
-  trips: Trips;
+  rttEstimator: RttEstimator;
   tls: TlsMemory;
   encryption: Encryption;
   /** Returns the addresses of an origin; null where there is no choice: an IP address, or a proxy that resolves the name. */

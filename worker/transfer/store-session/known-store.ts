@@ -45,7 +45,7 @@ export type LearningSource = Partial<
   Pick<DirectSource, "observe" | "clockSentence" | "regionSentence" | "styleSentence">
 >;
 
-/** With so many refusals in a row it is the clock that is wrong, not one server. */
+/** After this many refusals in a row the local clock is wrong, and not one server. */
 const MOST_SKEWS = 8;
 
 export function createKnownStore(about: {

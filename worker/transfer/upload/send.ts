@@ -23,7 +23,7 @@ import { openFileSource, type SendSource } from "./send-source.ts";
 
 /** How often a file may start over with a new upload id. */
 const MOST_UPLOADS = 3;
-/** Faults of a Complete that may have succeeded all the same. */
+/** Faults of a Complete that may have succeeded anyway. */
 const IN_DOUBT: ReadonlySet<FaultCode> = new Set(["NO_SUCH_UPLOAD", "ALREADY_EXISTS", "NO_SUCH_KEY"]);
 
 /**

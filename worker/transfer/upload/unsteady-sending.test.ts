@@ -22,7 +22,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
-/** Tells a time so many ms from that at which it was written. */
+/** Tells a time this many ms from that at which it was written. */
 async function wobble(byMs: number): Promise<void> {
   const seconds = 1_790_000_000.345 + byMs / 1000;
   await utimes(path, seconds, seconds);

@@ -11,7 +11,7 @@ import { useLiveTransfers, useNode } from "../../../_hub/live/live.tsx";
 import { useWhyNot } from "../../../_hub/session/person.tsx";
 import { checkpointQuery } from "../../../_hub/queries/queries.ts";
 import { useTitle } from "../../../_hub/address/title.ts";
-import { KeepPanel } from "../../../_keeping/keep-panel.tsx";
+import { KeepPanel } from "../../../_retention/keep-panel.tsx";
 import { checkpointNote, checkpointState } from "../../../_runs/checkpoint-words.ts";
 import { useDialogs } from "../../../_shell/dialogs.tsx";
 import { PageHead } from "../../../_shell/page-head.tsx";

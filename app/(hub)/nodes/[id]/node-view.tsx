@@ -25,7 +25,7 @@ import { NodeFactsLine } from "./node-facts-line.tsx";
 import { onDemand, onItsWay } from "../../../_ui/loading/on-demand.tsx";
 
 const CommandsPanel = onDemand(
-  () => import("../../../_orders/commands-panel.tsx").then((module) => module.CommandsPanel),
+  () => import("../../../_commands/commands-panel.tsx").then((module) => module.CommandsPanel),
   () => (
     <Panel title="Commands" label="Commands">
       <SkeletonRows rows={2} label="Loading commands" />
@@ -77,7 +77,9 @@ const ProgramWords = onDemand(
     </Panel>
   ),
 );
-const OrderDialog = onDemand(() => import("../../../_orders/order-dialog.tsx").then((module) => module.OrderDialog));
+const CommandDialog = onDemand(() =>
+  import("../../../_commands/command-dialog.tsx").then((module) => module.CommandDialog),
+);
 const RunsDialog = onDemand(() => import("./runs-dialog.tsx").then((module) => module.RunsDialog));
 const RevokeDialog = onDemand(() => import("./revoke-dialog.tsx").then((module) => module.RevokeDialog));
 
@@ -201,7 +203,7 @@ function NodeBody({ node }: { node: NodeRow }) {
           <EventsPanelLater nodeId={node.id} run={null} />
         </div>
       </div>
-      {ordering && <OrderDialog nodes={[node]} onClose={() => setOrdering(false)} />}
+      {ordering && <CommandDialog nodes={[node]} onClose={() => setOrdering(false)} />}
       {letting && <RunsDialog node={node} onClose={() => setLetting(false)} />}
       {revoking && <RevokeDialog node={node} onClose={() => setRevoking(false)} />}
     </>

@@ -13,7 +13,7 @@ import { EventsPanelLater } from "../../../_hub/events/events-panel-later.tsx";
 import { useEvents } from "../../../_hub/events/use-events.ts";
 import { useWhyNot } from "../../../_hub/session/person.tsx";
 import { drillsQuery, homesQuery, runQuery } from "../../../_hub/queries/queries.ts";
-import { policyQuery, trashQuery } from "../../../_keeping/keeping-queries.ts";
+import { policyQuery, trashQuery } from "../../../_retention/retention-queries.ts";
 import { runStateWords } from "../../../_hub/risk-words.ts";
 import { useRunStatus } from "../../../_runs/use-run-status.ts";
 import { countCheckpoints, useCheckpointPages, type CheckpointFilter } from "../../../_runs/use-checkpoint-pages.ts";

@@ -28,7 +28,7 @@ const refuse = (operation: Operation, detail: string): Fault =>
 
 const NO_PART = "it is no part of the log of this attempt";
 
-/** Allows writing parts of the attempt's log, each once, and looking at them. */
+/** Allows a PUT of each part of the attempt's log, and a HEAD. */
 function allowLog(operation: Operation, { job, jobId, attempt }: LeasedAttempt, prefix: string): void {
   const place = { run: job.run, jobId, attempt };
   const [, from, bytes] = /\/(\d{15})-(\d{1,6})\.z$/.exec(operation.key) ?? [];

@@ -13,7 +13,7 @@ import { storeKelpieJobs, type PlannedKelpie } from "./submit-kelpie.ts";
 /** Idempotency key of a job that came from another Kelpie. */
 const keyOf = (kelpieId: string): string => `kelpie:${kelpieId}`;
 
-/** Returns the jobs that were imported before, by whomever: the id of each by its key. */
+/** Returns the ids of jobs that anybody imported before, by their keys. */
 async function findImported(tx: Pick<Transaction, "job">, keys: readonly string[]): Promise<Map<string, string>> {
   const known = new Map<string, string>();
   for (const some of inPieces(keys)) {

@@ -10,7 +10,7 @@ import { statusOf } from "./show-kelpie.ts";
 
 /**
  * Takes what Kelpie workers report. A report counts for the machine of the newest attempt, while that is open or was
- * interrupted and nobody has taken the job up since. Any other report changes nothing, and is answered all the same: a worker
+ * interrupted and nobody has taken the job up since. Any other report changes nothing, and still gets an answer: a worker
  * repeats a call that fails, and then ends.
  */
 

@@ -18,7 +18,7 @@ const WAITING = jobStatesBefore("running", "hub");
 
 interface Now {
   now: Date;
-  /** People of whom as many jobs run as may. */
+  /** People who have reached their cap of running jobs. */
   fullOwners: readonly string[];
 }
 

@@ -59,7 +59,7 @@ export async function keepLogPart(
   const gone = await hub.db.$transaction(async (tx) => {
     const where = { jobId_attempt_fromByte: { jobId, attempt, fromByte } };
     const before = await tx.jobLogPart.findUnique({ where });
-    // A shorter one was told before and comes again late.
+    // A delayed repetition of an earlier, shorter version.
     if (before !== null && before.bytes >= bytes) return [];
     const data = { bytes, packedBytes, profileId };
     await tx.jobLogPart.upsert({ where, update: data, create: { jobId, attempt, fromByte, ...data } });

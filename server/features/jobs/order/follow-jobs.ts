@@ -4,7 +4,7 @@ import { Prisma } from "#prisma/client/client.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
-import { ringQueues } from "#server/core/live/job-memory.ts";
+import { notifyQueues } from "#server/core/live/job-memory.ts";
 import { inPieces } from "../job-columns.ts";
 
 /**
@@ -168,5 +168,5 @@ export async function retryFollowers(tx: Transaction, hub: Hub, retried: readonl
 /** Shows what happened to followers, and wakes the nodes that wait for them. Call it after the commit. */
 export function announceFollowed(hub: Hub, { queues, event }: Followed): void {
   if (event !== null) emit(hub, event, ["jobs"]);
-  ringQueues(hub.jobs, queues);
+  notifyQueues(hub.jobs, queues);
 }

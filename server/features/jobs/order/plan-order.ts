@@ -8,12 +8,12 @@ import { inPieces } from "../job-columns.ts";
 export interface Ordered {
   id: string;
   isNew: boolean;
-  /** Its name, and the one that it was written with before parameters were filled in. */
+  /** Its name, and its name before the parameters were filled in. */
   names: readonly string[];
   after: readonly string[];
 }
 
-/** Bound on the pairs of jobs of one submission, all of which one transaction stores. */
+/** Limits the dependencies of one submission, because one transaction stores all of them. */
 const MOST_LINKS = 10_000;
 
 const refuse = (index: number, detail: string, code: "BAD_INPUT" | "CONFLICT" = "BAD_INPUT"): Fault =>

@@ -7,7 +7,7 @@ export interface Caps {
   isCapped: boolean;
   /** Why the queue hands out nothing, as a sentence without its end; null while it may. */
   whyFull: string | null;
-  /** Ids of people of whom as many jobs run as may. */
+  /** Ids of the people who have reached their cap of running jobs. */
   fullOwners: readonly string[];
 }
 
@@ -15,11 +15,11 @@ const NONE: Caps = { isCapped: false, whyFull: null, fullOwners: [] };
 
 const jobsWords = (count: number): string => (count === 1 ? "one job" : `${formatCount(count)} jobs`);
 
-/** Says that a queue runs as many jobs as it may. */
+/** Says that a queue has reached its cap of running jobs. */
 const whyFull = (queue: string, most: number): string =>
   `the queue ${queue} runs ${most === 0 ? "no job" : `${jobsWords(most)} at most`}`;
 
-/** Says that as many jobs of a person run as may. */
+/** Says that a person has reached the cap of running jobs. */
 export const whyOwnerFull = (owner: string, { queue, most }: { queue: string; most: number }): string =>
   `${jobsWords(most)} of ${owner} may run in the queue ${queue} at a time, and so many run`;
 

@@ -6,7 +6,7 @@ import type { PersonCaller } from "#server/core/api/caller.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import { emit } from "#server/core/events/record-event.ts";
-import { ringQueues } from "#server/core/live/job-memory.ts";
+import { notifyQueues } from "#server/core/live/job-memory.ts";
 
 const noJobs = (): Record<JobState, number> => ({ waiting: 0, running: 0, done: 0, failed: 0, canceled: 0 });
 
@@ -49,7 +49,7 @@ export async function setPaused(
     const action = isPaused ? "pause queue" : "resume queue";
     await audit({ db: tx, now: hub.now }, caller, { action, subject: queue });
   });
-  ringQueues(hub.jobs, [queue]);
+  notifyQueues(hub.jobs, [queue]);
   emit(hub, null, ["jobs"]);
   return { ok: true };
 }
@@ -66,7 +66,7 @@ export async function setCaps(
     const words = `${mostRunning ?? "any number"} running, ${mostPerOwner ?? "any number"} of one person`;
     await audit({ db: tx, now: hub.now }, caller, { action: "set caps of queue", subject: `${queue}: ${words}` });
   });
-  ringQueues(hub.jobs, [queue]);
+  notifyQueues(hub.jobs, [queue]);
   emit(hub, null, ["jobs"]);
   return { ok: true };
 }

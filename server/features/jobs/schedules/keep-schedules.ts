@@ -73,7 +73,7 @@ export const keepSchedules = (hub: Hub): Promise<void> =>
         const where = { id: schedule.id, nextAt: schedule.nextAt };
         await hub.db.jobSchedule.updateMany({ where, data: { ...after, ...told } });
       } catch (error) {
-        // The others must go on all the same.
+        // One failure must not stop the other schedules.
         hub.log.error({ error, schedule: schedule.name }, "a schedule of jobs could not be kept");
       }
     }

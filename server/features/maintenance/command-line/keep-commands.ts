@@ -5,7 +5,7 @@ import { checkMasterKey } from "#server/signer/check-master-key.ts";
 import { readUpkeepSettings } from "#server/platform/settings/read-maintenance-settings.ts";
 import { backUp } from "../back-up.ts";
 import { restoreBackup } from "../restore.ts";
-import { done, toolsWish, withTools, type CommandResult, type Scope } from "./scope.ts";
+import { done, toolsOptions, withTools, type CommandResult, type Scope } from "./scope.ts";
 import { openToolsBeside } from "./tools.ts";
 
 /** The commands that take and restore backups. */
@@ -35,7 +35,7 @@ export async function restore(scope: Scope): Promise<CommandResult> {
   const from = resolve(invocation.operands[0] ?? "");
   const restored = await restoreBackup({ from, dataFolder, postgres, now: around.now() });
   // Checks the master key now, because a hub without it does not start.
-  const key = await withTools(await openToolsBeside(toolsWish(scope)), async ({ db, signer }) =>
+  const key = await withTools(await openToolsBeside(toolsOptions(scope)), async ({ db, signer }) =>
     checkMasterKey(db, signer, around.now()).then(
       () => null,
       (error: unknown) => {

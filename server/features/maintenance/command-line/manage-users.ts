@@ -70,11 +70,11 @@ const writeAudit = (tx: Transaction, now: number, entry: { action: string; subje
 /** Creates an account. Returns the password if one was generated; null if it was given. @throws Fault BAD_INPUT, CONFLICT */
 export async function createUser(
   { db, now, passwordCost }: UsersAt,
-  wish: { email: string; role: string; password: string | null },
+  input: { email: string; role: string; password: string | null },
 ): Promise<string | null> {
-  const email = emailOf(wish.email);
-  const role = roleOf(wish.role);
-  const password = passwordOf(wish.password);
+  const email = emailOf(input.email);
+  const role = roleOf(input.role);
+  const password = passwordOf(input.password);
   const passwordHash = await hashPassword(password, { cost: passwordCost, network: "console" });
   await db.$transaction(async (tx) => {
     if ((await tx.user.findUnique({ where: { email } })) !== null) {
@@ -83,14 +83,14 @@ export async function createUser(
     await tx.user.create({ data: { id: newId(), email, role, passwordHash, createdAt: new Date(now) } });
     await writeAudit(tx, now, { action: "create user", subject: `${email} (${role})` });
   });
-  return wish.password === null ? password : null;
+  return input.password === null ? password : null;
 }
 
 /** Sets the role of an account and signs it out. @throws Fault BAD_INPUT, NOT_FOUND, LAST_ADMIN */
-export async function setRole({ db, now }: UsersAt, wish: { email: string; role: string }): Promise<void> {
-  const role = roleOf(wish.role);
+export async function setRole({ db, now }: UsersAt, input: { email: string; role: string }): Promise<void> {
+  const role = roleOf(input.role);
   await db.$transaction(async (tx) => {
-    const user = await findUser(tx, emailOf(wish.email));
+    const user = await findUser(tx, emailOf(input.email));
     if (role !== "admin") {
       await keepAnAdmin(tx, user);
       await closeLinksOf(tx, user, new Date(now));
@@ -102,9 +102,9 @@ export async function setRole({ db, now }: UsersAt, wish: { email: string; role:
 }
 
 /** Disables an account until it gets a new password. @throws Fault NOT_FOUND, LAST_ADMIN */
-export async function disableUser({ db, now }: UsersAt, wish: { email: string }): Promise<void> {
+export async function disableUser({ db, now }: UsersAt, input: { email: string }): Promise<void> {
   await db.$transaction(async (tx) => {
-    const user = await findUser(tx, emailOf(wish.email));
+    const user = await findUser(tx, emailOf(input.email));
     await keepAnAdmin(tx, user);
     await closeLinksOf(tx, user, new Date(now));
     await tx.user.update({ where: { id: user.id }, data: { disabledAt: new Date(now) } });
@@ -119,10 +119,10 @@ export async function disableUser({ db, now }: UsersAt, wish: { email: string })
  */
 export async function setPassword(
   { db, now, passwordCost }: UsersAt,
-  wish: { email: string; password: string | null },
+  input: { email: string; password: string | null },
 ): Promise<string | null> {
-  const email = emailOf(wish.email);
-  const password = passwordOf(wish.password);
+  const email = emailOf(input.email);
+  const password = passwordOf(input.password);
   const passwordHash = await hashPassword(password, { cost: passwordCost, network: "console" });
   await db.$transaction(async (tx) => {
     const user = await findUser(tx, email);
@@ -130,5 +130,5 @@ export async function setPassword(
     await tx.session.deleteMany({ where: { userId: user.id } });
     await writeAudit(tx, now, { action: "set password", subject: email });
   });
-  return wish.password === null ? password : null;
+  return input.password === null ? password : null;
 }

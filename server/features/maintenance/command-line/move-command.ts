@@ -11,7 +11,7 @@ import { addressOf } from "#server/platform/settings/read-postgres.ts";
 import { readSecret } from "#server/platform/settings/read-secret.ts";
 import { createSigner } from "#server/signer/answer.ts";
 import { DATABASE, LOCK_WAIT_MS, openPlace } from "../open-place.ts";
-import { done, toolsWish, type CommandResult, type Scope } from "./scope.ts";
+import { done, toolsOptions, type CommandResult, type Scope } from "./scope.ts";
 import { onTaken, settleStored } from "./tools.ts";
 
 /** `hub move`: keeps hubs out of both databases, checks the master key, and has the data moved. */
@@ -62,7 +62,7 @@ async function keepOut(places: readonly Place[], folders: ReadonlySet<string>): 
 
 /** Checks the master key of the old database, and that the folder that the data goes to has the same where the key is a file. */
 async function prepare(scope: Scope, to: Place): Promise<void> {
-  const wish = toolsWish(scope);
+  const wish = toolsOptions(scope);
   await settleStored(wish, [createSigner(wish, { now: wish.now })]);
   if (wish.secret !== null || to.folder === null || to.folder === scope.dataFolder) return;
   const there = createSigner({ ...wish, dataFolder: to.folder }, { now: wish.now });

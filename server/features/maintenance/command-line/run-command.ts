@@ -17,10 +17,10 @@ import { rekey } from "../rekey.ts";
 import { foundText } from "#server/core/record/settle-history.ts";
 import { backup, restore } from "./keep-commands.ts";
 import { moveCommand } from "./move-command.ts";
-import { done, toolsWish, withTools, type CommandResult, type Scope, type Surroundings } from "./scope.ts";
+import { done, toolsOptions, withTools, type CommandResult, type Scope, type Surroundings } from "./scope.ts";
 import { openToolsAlone, openToolsBeside } from "./tools.ts";
 
-function wishOf({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
+function rebuildOptions({ invocation, around }: Scope): Parameters<typeof rebuild>[1] {
   const { values } = invocation;
   const profileName = values.get("profile");
   if (profileName !== undefined) return { profileName };
@@ -69,8 +69,8 @@ const refusedLines = (found: HistoryFound): string[] =>
   found.refusedKeys.map(({ key, why }) => `  refused ${key}: ${why}`);
 
 async function rebuildCommand(scope: Scope): Promise<CommandResult> {
-  const wish = wishOf(scope);
-  const found = await withTools(await openToolsAlone(toolsWish(scope)), (tools) => rebuild(tools, wish));
+  const wish = rebuildOptions(scope);
+  const found = await withTools(await openToolsAlone(toolsOptions(scope)), (tools) => rebuild(tools, wish));
   const lines = [
     `Read: ${foundText(found)}.`,
     ...refusedLines(found),
@@ -105,7 +105,7 @@ async function janitor(scope: Scope): Promise<CommandResult> {
   const { invocation, around } = scope;
   const mode = invocation.switches.has("delete") ? ("delete" as const) : ("report" as const);
   const wish = { mode, by: "command line" };
-  const reports = await withTools(await openToolsBeside(toolsWish(scope)), async (tools) => {
+  const reports = await withTools(await openToolsBeside(toolsOptions(scope)), async (tools) => {
     await checkMasterKey(tools.db, tools.signer, around.now());
     const name = invocation.values.get("profile");
     if (name === undefined) return runJanitor(tools, wish);
@@ -118,12 +118,12 @@ async function janitor(scope: Scope): Promise<CommandResult> {
 }
 
 async function confirm(scope: Scope): Promise<CommandResult> {
-  const confirmed = await withTools(await openToolsBeside(toolsWish(scope)), confirmAtConsole);
+  const confirmed = await withTools(await openToolsBeside(toolsOptions(scope)), confirmAtConsole);
   return done({ confirmed }, confirmed ? "Deletions are allowed again." : "Nothing was in doubt.");
 }
 
 async function rekeyCommand(scope: Scope): Promise<CommandResult> {
-  const rekeyed = await rekey(toolsWish(scope));
+  const rekeyed = await rekey(toolsOptions(scope));
   const text =
     rekeyed.rewrapped === 0
       ? `Everything was sealed with this master key already (version ${rekeyed.keyVersion}).`
@@ -165,7 +165,7 @@ async function user(scope: Scope): Promise<CommandResult> {
     throw new Fault("BAD_INPUT", { op: "usage", subject: `user ${action}`, detail });
   };
   const { now, passwordCost } = around;
-  return withTools(await openToolsBeside(toolsWish(scope)), ({ db }) => act({ db, now: now(), passwordCost }));
+  return withTools(await openToolsBeside(toolsOptions(scope)), ({ db }) => act({ db, now: now(), passwordCost }));
 }
 
 const ACTIONS: Record<HubCommandName, (scope: Scope) => Promise<CommandResult>> = {

@@ -2,7 +2,7 @@ import type { Said } from "#protocol/base/visible-text.ts";
 import { createReach, readReach } from "#server/platform/reach.ts";
 import type { PostgresSettings } from "#server/platform/settings/read-postgres.ts";
 import type { HubInvocation } from "./read-command.ts";
-import type { Tools, ToolsWish } from "./tools.ts";
+import type { Tools, ToolsOptions } from "./tools.ts";
 
 /** Types and steps that the commands of a hub share. */
 
@@ -37,7 +37,7 @@ export interface Scope {
 
 /** Returns the result of a command that succeeded. */
 export const done = (result: object, text: Said): CommandResult => ({ result, text, exitCode: 0 });
-export const toolsWish = ({ around, dataFolder, postgres }: Scope): ToolsWish => ({
+export const toolsOptions = ({ around, dataFolder, postgres }: Scope): ToolsOptions => ({
   dataFolder,
   postgres,
   secret: around.secret,

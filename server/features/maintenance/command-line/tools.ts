@@ -9,7 +9,7 @@ import { createKeyUses } from "#server/core/api/key-uses.ts";
 import { createSigner } from "#server/signer/answer.ts";
 import type { Signer } from "#server/signer/messages.ts";
 import { cutSizes } from "#server/core/checkpoints/manifest/cut-sizes.ts";
-import type { LockWish } from "#prisma/postgres/lock-database.ts";
+import type { LockOptions } from "#prisma/postgres/lock-database.ts";
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { createCallerTurns } from "#server/platform/caller-turns.ts";
 import type { PostgresSettings } from "#server/platform/settings/read-postgres.ts";
@@ -40,7 +40,7 @@ export interface Tools {
   close: () => Promise<void>;
 }
 
-export interface ToolsWish {
+export interface ToolsOptions {
   dataFolder: string;
   /** PostgreSQL in place of the file in the data folder; null: the file. */
   postgres: PostgresSettings | null;
@@ -54,9 +54,9 @@ export interface ToolsWish {
   prepare?: () => Promise<void>;
 }
 
-function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): Tools {
-  const { reach, now } = wish;
-  const signer = createSigner(wish, { now });
+function assemble(options: ToolsOptions, db: Database, close: () => Promise<void>): Tools {
+  const { reach, now } = options;
+  const signer = createSigner(options, { now });
   const keyUses = createKeyUses(db, now);
   const stores = createStores(db, signer, { keyUses, reach, counters: { storeCalls: new Map() }, now });
   return {
@@ -68,7 +68,7 @@ function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): To
     now,
     reach,
     rewrapped: 0,
-    dataFolder: wish.dataFolder,
+    dataFolder: options.dataFolder,
     close: async () => {
       stores.close();
       await keyUses.flush();
@@ -81,18 +81,18 @@ function assemble(wish: ToolsWish, db: Database, close: () => Promise<void>): To
  * Opens the data of a hub that may be running. The master key is not read yet.
  * @throws Fault NOT_FOUND; MigrationRefused
  */
-export async function openToolsBeside(wish: ToolsWish): Promise<Tools> {
-  if (wish.postgres !== null) {
+export async function openToolsBeside(options: ToolsOptions): Promise<Tools> {
+  if (options.postgres !== null) {
     const { openPostgresBeside } = await import("#prisma/postgres/open.ts");
-    const { db, close } = await openPostgresBeside(wish.postgres, createCallerTurns);
-    return assemble(wish, db, close);
+    const { db, close } = await openPostgresBeside(options.postgres, createCallerTurns);
+    return assemble(options, db, close);
   }
-  const file = join(wish.dataFolder, DATABASE);
+  const file = join(options.dataFolder, DATABASE);
   await access(file).catch(() => {
     throw new Fault("NOT_FOUND", { subject: file, detail: "there is no hub's database there" });
   });
   const { db, close } = await openBeside(file);
-  return assemble(wish, db, close);
+  return assemble(options, db, close);
 }
 
 /** Ends a command when a hub began beside it: the two would change the same rows. */
@@ -101,7 +101,7 @@ export function onTaken(fault: Fault): never {
   process.exit(FAULTS[fault.code].exit);
 }
 
-async function openUnlocked({ postgres, dataFolder }: ToolsWish, lock: LockWish | null): Promise<OpenedDatabase> {
+async function openUnlocked({ postgres, dataFolder }: ToolsOptions, lock: LockOptions | null): Promise<OpenedDatabase> {
   if (postgres === null) return openDatabase(fileUrl(join(dataFolder, DATABASE)), { inThisThread: true });
   const { openPostgres } = await import("#prisma/postgres/open.ts");
   return openPostgres(postgres, { turns: createCallerTurns, lock });
@@ -113,13 +113,13 @@ async function openUnlocked({ postgres, dataFolder }: ToolsWish, lock: LockWish 
  * @throws Fault MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK, DATABASE_MOVED; MigrationRefused
  */
 export async function settleStored(
-  wish: ToolsWish,
+  options: ToolsOptions,
   signers: readonly Pick<Signer, "open" | "rewrap">[],
 ): Promise<void> {
-  const { db, close } = await openUnlocked(wish, null);
+  const { db, close } = await openUnlocked(options, null);
   try {
     await cutSizes(db);
-    for (const signer of signers) await checkMasterKey(db, signer, wish.now());
+    for (const signer of signers) await checkMasterKey(db, signer, options.now());
   } finally {
     await close();
   }
@@ -129,18 +129,18 @@ export async function settleStored(
  * Opens the data while no hub runs; creates the database if there is none. Checks the master key, or creates it.
  * @throws Fault FOLDER_IN_USE, DATABASE_IN_USE, MASTER_KEY_MISSING, MASTER_KEY_WRONG, MASTER_KEY_WEAK; MigrationRefused
  */
-export async function openToolsAlone(wish: ToolsWish): Promise<Tools> {
-  await mkdir(wish.dataFolder, { recursive: true, mode: 0o700 });
-  const unlock = await holdFolder(wish.dataFolder, { waitMs: LOCK_WAIT_MS, onTaken });
+export async function openToolsAlone(options: ToolsOptions): Promise<Tools> {
+  await mkdir(options.dataFolder, { recursive: true, mode: 0o700 });
+  const unlock = await holdFolder(options.dataFolder, { waitMs: LOCK_WAIT_MS, onTaken });
   try {
-    const { db, close } = await openUnlocked(wish, { waitMs: LOCK_WAIT_MS, onTaken });
-    const tools = assemble(wish, db, async () => {
+    const { db, close } = await openUnlocked(options, { waitMs: LOCK_WAIT_MS, onTaken });
+    const tools = assemble(options, db, async () => {
       await close();
       await unlock();
     });
     try {
-      await wish.prepare?.();
-      const { rewrapped } = await checkMasterKey(db, tools.signer, wish.now());
+      await options.prepare?.();
+      const { rewrapped } = await checkMasterKey(db, tools.signer, options.now());
       return { ...tools, rewrapped };
     } catch (error) {
       await tools.close();

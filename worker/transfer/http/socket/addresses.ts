@@ -17,7 +17,7 @@ export interface Addresses {
   attempt(onOther?: () => void): Attempt;
   /** Addresses of the last look-up; none before. */
   readonly lookedUp: readonly string[];
-  /** Records that a connection moved so many bytes in so many milliseconds. `address`: null before it is established. */
+  /** Records that a connection moved this many bytes in this many milliseconds. `address`: null before it is established. */
   moved(address: string | null, took: { bytes: number; ms: number }): void;
   /**
    * Returns whether an idle connection to this address is surplus: other addresses are so much faster that its place is worth

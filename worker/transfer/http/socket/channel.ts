@@ -34,7 +34,7 @@ export interface ChannelEvents {
  * read only the first bytes: copying them is cheap beside the call, and the rest is read to its final place.
  */
 const FIRST_BYTES = 16 * 1024;
-/** An address that has not answered after so many round trips is dead, or not worth the wait. */
+/** An address that has not answered after this many round trips is dead, or not worth the wait. */
 const TRIPS_FOR_AN_ADDRESS = 4;
 
 type Way = "plain" | "encrypted here" | "encrypted by Node";
@@ -112,7 +112,7 @@ export class Channel {
   }
 
   #openDirectly(way: Way): Socket {
-    const { addressesOf, now, tls, trips, encryption } = this.#shared;
+    const { addressesOf, now, tls, rttEstimator, encryption } = this.#shared;
     let attemptedAt = now();
     const { opened, onread } = this.#onread();
     const origin = way === "encrypted here" ? { ...this.#origin, isTls: false } : this.#origin;
@@ -120,7 +120,7 @@ export class Channel {
       addressesOf(this.#origin)?.attempt(() => void (this.#address === null && this.#openElsewhere())) ?? null;
     this.#attempt = attempt;
     let trying: string | null = null;
-    const attemptMs = TRIPS_FOR_AN_ADDRESS * (trips.leastMs() ?? 0);
+    const attemptMs = TRIPS_FOR_AN_ADDRESS * (rttEstimator.leastMs() ?? 0);
     const socket: Socket = openSocket(origin, onread, { tls, attempt, attemptMs })
       .on("connectionAttempt", (address: string) => {
         attemptedAt = now();
@@ -135,7 +135,7 @@ export class Channel {
         attempt?.ended();
       })
       .on("connect", () => {
-        trips.add(now() - attemptedAt);
+        rttEstimator.add(now() - attemptedAt);
         this.#address = socket.remoteAddress ?? trying;
         if (this.#address !== null) attempt?.opened(this.#address);
         this.#reached(socket, way);

@@ -49,11 +49,11 @@ export async function measureRtt(
   origin: Origin,
   { mostMs, tries }: { mostMs: number; tries: number },
 ): Promise<number | null> {
-  const trips: number[] = [];
-  while (trips.length < tries) {
+  const rttEstimator: number[] = [];
+  while (rttEstimator.length < tries) {
     const tookMs = await timeHandshake(origin, mostMs);
     if (tookMs === null) return null;
-    trips.push(tookMs);
+    rttEstimator.push(tookMs);
   }
-  return trips.sort((a, b) => a - b)[Math.floor(tries / 2)] ?? null;
+  return rttEstimator.sort((a, b) => a - b)[Math.floor(tries / 2)] ?? null;
 }

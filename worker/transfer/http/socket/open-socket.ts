@@ -20,7 +20,7 @@ export interface Origin {
   proxy: Proxy | null;
 }
 
-/** Returns why no connection was established within so many seconds. */
+/** Returns why no connection was established within this many seconds. */
 export function notConnected({ proxy }: Origin, seconds: number): Fault {
   if (proxy !== null) return new Fault("PROXY_FAILED", { detail: `${proxy.shown}: no answer for ${seconds} s` });
   return new Fault("LINK_DOWN", { detail: `no connection within ${seconds} s` });

@@ -1,5 +1,5 @@
 /** RTT estimator. Samples: TCP handshakes, and requests without a body up to the first byte of the answer. */
-export interface Trips {
+export interface RttEstimator {
   add(ms: number): void;
   /** Returns the minimum of the last samples within five minutes, ms; null when there was none. Cheap. */
   leastMs(): number | null;
@@ -14,8 +14,8 @@ const MOST = 32;
 /** Weight of a new answer in the moving average. */
 const SHARE = 1 / 16;
 
-export function createTrips(now: () => number, onTrip: () => void = () => undefined): Trips {
-  const trips: { at: number; ms: number }[] = [];
+export function createRttEstimator(now: () => number, onTrip: () => void = () => undefined): RttEstimator {
+  const samples: { at: number; ms: number }[] = [];
   let least: number | null = null;
   let goodUntil = 0;
   let answerMs: number | null = null;
@@ -23,12 +23,12 @@ export function createTrips(now: () => number, onTrip: () => void = () => undefi
     add: (ms) => {
       const at = now();
       let gone = Infinity;
-      while (trips.length >= MOST || (trips[0]?.at ?? at) <= at - WINDOW_MS) {
-        gone = Math.min(gone, trips.shift()?.ms ?? Infinity);
+      while (samples.length >= MOST || (samples[0]?.at ?? at) <= at - WINDOW_MS) {
+        gone = Math.min(gone, samples.shift()?.ms ?? Infinity);
       }
-      trips.push({ at, ms });
+      samples.push({ at, ms });
       // Samples are many, so the minimum is searched again only when the old one has left the window.
-      if (least === null || gone <= least) least = trips.reduce((sum, trip) => Math.min(sum, trip.ms), Infinity);
+      if (least === null || gone <= least) least = samples.reduce((sum, trip) => Math.min(sum, trip.ms), Infinity);
       else least = Math.min(least, ms);
       goodUntil = at + WINDOW_MS;
       onTrip();

@@ -2,7 +2,7 @@
  * Stall timeout of a socket, which can stay open for a quarter of an hour after the other side is gone. Counts how long no
  * byte moved. Time spent waiting for our own limiter or disk does not count, nor does time in which this process stood still.
  */
-export interface Silence {
+export interface StallTimeout {
   /** Records that a byte moved. */
   touch(): void;
   /** Sets how long no byte may move from now on, ms. */
@@ -16,7 +16,7 @@ export interface Silence {
   tooLongMs(): number | null;
 }
 
-export function createSilence(input: { now: () => number; quietMs: number }): Silence {
+export function createStallTimeout(input: { now: () => number; quietMs: number }): StallTimeout {
   const { now } = input;
   let { quietMs } = input;
   let movedAt = now();

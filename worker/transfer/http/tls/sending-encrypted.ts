@@ -68,7 +68,7 @@ export class SendingEncrypted implements GoingOut {
     return this.#reading;
   }
 
-  /** Sends as much as there is room for, and goes on by itself. */
+  /** Sends as much as there is room for, and continues by itself. */
   next(): void {
     const { direct, encrypter, events } = this.#options;
     for (let turns = MOST_IN_A_ROW; turns > 0; turns--) {
@@ -101,7 +101,7 @@ export class SendingEncrypted implements GoingOut {
     this.#body.sent(count);
   }
 
-  /** Encrypts ahead. Returns false when the body has to be waited for; sending then goes on by itself. */
+  /** Encrypts ahead. Returns false when the body has to be waited for; sending then continues by itself. */
   #encryptAhead(): boolean {
     const { encrypter, buffers, events } = this.#options;
     while (!this.isGiven && encrypter.pendingBytes < AHEAD_BYTES) {
@@ -126,7 +126,7 @@ export class SendingEncrypted implements GoingOut {
     return true;
   }
 
-  /** Returns how many bytes may be read. 0: none yet; sending then goes on by itself. */
+  /** Returns how many bytes may be read. 0: none yet; sending then continues by itself. */
   #allow(wanted: number): number {
     const most = this.#isFree ? wanted : (this.#body.allow?.(wanted, this.#goOn) ?? wanted);
     if (most === 0) {

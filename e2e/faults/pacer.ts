@@ -11,7 +11,7 @@ interface Clock {
  * Returns a function that waits as long as a link is busy with a piece. Timers of a busy machine fire late: the next pieces make
  * up for that. Without it the link would be slower than it was said to be, by as much as the machine is busy.
  */
-export function createRateKeeper(clock: Clock): (busyMs: number) => Promise<void> {
+export function createPacer(clock: Clock): (busyMs: number) => Promise<void> {
   let freeAt: number | null = null;
   return async (busyMs) => {
     const now = clock.now();

@@ -14,7 +14,7 @@ import { Panel } from "../_ui/layout/panel.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { KeptVersions } from "./kept-versions.tsx";
-import { policyQuery, previewQuery } from "./keeping-queries.ts";
+import { policyQuery, previewQuery } from "./retention-queries.ts";
 import { policyWords } from "./policy-words.ts";
 import { formatBytes } from "../_ui/text/sizes.ts";
 

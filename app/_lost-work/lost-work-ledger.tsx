@@ -16,7 +16,7 @@ import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { Cell, Row, Table, type Column } from "../_ui/tables/table.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { lossSentence, moneyWords } from "./loss-words.ts";
+import { lossSentence, moneyWords } from "./lost-work-words.ts";
 import { WeekBars } from "./week-bars.tsx";
 
 const PriceForm = onDemand(() => import("./price-form.tsx").then((module) => module.PriceForm));
@@ -36,7 +36,7 @@ const columnsOf = (run: string | null): readonly Column[] => [
 ];
 
 /** Shows the cost of interruptions by week and one by one, for a run or, with null, for the fleet. */
-export function LossLedger({ run }: { run: string | null }) {
+export function LostWorkLedger({ run }: { run: string | null }) {
   const whyNot = useWhyNot("operator");
   const [pricing, setPricing] = useState(false);
   const summary = useQuery({

@@ -15,31 +15,31 @@ import { Field } from "../_forms/field.tsx";
 import { Select } from "../_ui/controls/select.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { OrderFields } from "./order-fields.tsx";
+import { CommandFields } from "./command-fields.tsx";
 import { sentWords } from "./sent-words.ts";
-import { NEW_ORDER, ORDERS, orderCurl, readOrder, type OrderForm, type OrderKind } from "./order-form.ts";
+import { NEW_COMMAND, COMMANDS, commandCurl, readCommand, type CommandForm, type CommandKind } from "./command-form.ts";
 
-interface OrderDialogProps {
+interface CommandDialogProps {
   nodes: readonly NodeRow[];
-  kind?: OrderKind;
+  kind?: CommandKind;
   onClose: () => void;
 }
 
 /** Sends a command to one or many nodes. It shows the effect first, and the equivalent curl command. */
-export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
+export function CommandDialog({ nodes, kind, onClose }: CommandDialogProps) {
   // The request id makes repeated clicks and retries idempotent; changing the form makes a new id.
   const [{ form, requestId }, setAsked] = useState({
-    form: { ...NEW_ORDER, ...(kind === undefined ? {} : { kind }) },
+    form: { ...NEW_COMMAND, ...(kind === undefined ? {} : { kind }) },
     requestId: newRequestId(),
   });
   const rate = useRate();
-  const choice = ORDERS.find((one) => one.kind === form.kind);
-  const read = readOrder(form);
+  const choice = COMMANDS.find((one) => one.kind === form.kind);
+  const read = readCommand(form);
   const nodeIds = nodes.map(({ id }) => id);
   const send = useAction((order: Extract<typeof read, { order: unknown }>["order"]) =>
     hub.commands.send.mutate({ requestId, to: { nodeIds }, order }),
   );
-  const change = (changes: Partial<OrderForm>): void =>
+  const change = (changes: Partial<CommandForm>): void =>
     setAsked({ form: { ...form, ...changes }, requestId: newRequestId() });
   const runs = [...new Set(nodes.flatMap((node) => node.runs.map(({ run }) => run)))].toSorted();
   const first = nodes[0];
@@ -86,19 +86,19 @@ export function OrderDialog({ nodes, kind, onClose }: OrderDialogProps) {
             <Select
               {...ids}
               value={form.kind}
-              choices={ORDERS.map((one) => ({ value: one.kind, label: one.title }))}
-              onChange={(value) => change({ kind: ORDERS.find((one) => one.kind === value)?.kind ?? form.kind })}
+              choices={COMMANDS.map((one) => ({ value: one.kind, label: one.title }))}
+              onChange={(value) => change({ kind: COMMANDS.find((one) => one.kind === value)?.kind ?? form.kind })}
             />
           )}
         </Field>
-        <OrderFields form={form} choice={choice} runs={runs} onChange={change} />
+        <CommandFields form={form} choice={choice} runs={runs} onChange={change} />
         {"order" in read && nodes.length <= 20 && (
           <details className="mt-2">
             <summary className="cursor-pointer text-soft hover:text-ink">The same from a script</summary>
             <div className="pt-2">
               <CodeBlock
                 label="command line"
-                text={orderCurl(read.order, { nodeIds, hubUrl: window.location.origin })}
+                text={commandCurl(read.order, { nodeIds, hubUrl: window.location.origin })}
               />
             </div>
           </details>

@@ -3,7 +3,7 @@ import { inCi, runStep, type Step, tell } from "./run-step.ts";
 import { type MeasuredTest, type Times, writeTimes } from "./times.ts";
 
 /** Results of a test run so far: counts, and the duration of each stage and test. */
-export interface Tally {
+export interface TestSummary {
   counts: () => Counts;
   add: (counts: Counts) => void;
   /** Counts a failure that belongs to no test, and prints the reason. */
@@ -19,7 +19,7 @@ export interface Tally {
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1000;
 
-export function startTally(): Tally {
+export function startSummary(): TestSummary {
   let total: Counts = { passed: 0, failed: 0, skipped: 0 };
   const startedAt = performance.now();
   const stages: Times["stages"] = [];

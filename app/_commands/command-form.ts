@@ -5,11 +5,11 @@ import { runName } from "#protocol/base/names.ts";
 
 /** Commands that a person can send to nodes, and their form. */
 
-export type OrderKind = NodeOrder["kind"];
+export type CommandKind = NodeOrder["kind"];
 type Field = "run" | "direction" | "rates" | "priority" | "grace";
 
-export interface OrderChoice {
-  kind: OrderKind;
+export interface CommandChoice {
+  kind: CommandKind;
   title: string;
   /** Effect of the command, and when it ends. */
   about: string;
@@ -18,7 +18,7 @@ export interface OrderChoice {
   effect: "soft" | "hard";
 }
 
-export const ORDERS: readonly OrderChoice[] = [
+export const COMMANDS: readonly CommandChoice[] = [
   {
     kind: "hold",
     title: "Pause",
@@ -100,8 +100,8 @@ export const ORDERS: readonly OrderChoice[] = [
   },
 ];
 
-export interface OrderForm {
-  kind: OrderKind;
+export interface CommandForm {
+  kind: CommandKind;
   /** Empty for all runs of the node. */
   run: string;
   direction: MoveDirection;
@@ -111,7 +111,7 @@ export interface OrderForm {
   grace: string;
 }
 
-export const NEW_ORDER: OrderForm = {
+export const NEW_COMMAND: CommandForm = {
   kind: "hold",
   run: "",
   direction: "both",
@@ -121,7 +121,7 @@ export const NEW_ORDER: OrderForm = {
   grace: "60s",
 };
 
-export type OrderRead = { order: NodeOrder } | { field: "run" | "up" | "down" | "grace"; error: string };
+export type CommandRead = { order: NodeOrder } | { field: "run" | "up" | "down" | "grace"; error: string };
 
 /** Parses a limit. Empty text keeps the current limit; "none" is rate 0. */
 function limitOf(text: string): { rate?: number } | { error: string } {
@@ -136,7 +136,7 @@ function limitOf(text: string): { rate?: number } | { error: string } {
 }
 
 /** Returns the command of a form, or the first invalid field with its error. */
-export function readOrder(form: OrderForm): OrderRead {
+export function readCommand(form: CommandForm): CommandRead {
   const named = form.run === "" ? null : runName.safeParse(form.run);
   if (named?.success === false) return { field: "run", error: "There is no run of this name." };
   const run = named === null ? null : named.data;
@@ -189,7 +189,7 @@ export function readOrder(form: OrderForm): OrderRead {
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Returns the command as a curl call, with an API token in `$TOKEN`. */
-export function orderCurl(order: NodeOrder, to: { nodeIds: readonly string[]; hubUrl: string }): string {
+export function commandCurl(order: NodeOrder, to: { nodeIds: readonly string[]; hubUrl: string }): string {
   const body = JSON.stringify({ requestId: "REQUEST", to: { nodeIds: to.nodeIds }, order });
   // A new request id per execution, because a repeated id would be ignored as a duplicate.
   const fresh = quoted(body).replace("REQUEST", `'"$(openssl rand -hex 16)"'`);

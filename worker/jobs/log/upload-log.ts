@@ -17,7 +17,7 @@ export interface LogPart {
  * end in parts. The memory is bounded whatever the program prints: when it prints faster than parts can be stored, or more than
  * its policy keeps, the oldest text that is not stored is left out.
  */
-export interface LogKeeper {
+export interface LogUploader {
   /** Takes output of the program, after its secrets were replaced. */
   add(chunk: Buffer): void;
   /** Returns output behind a byte, for a report; null when there is none. */
@@ -28,7 +28,7 @@ export interface LogKeeper {
   end(patienceMs: number): Promise<void>;
 }
 
-export interface LogKeeperParts {
+export interface LogUploaderParts {
   /** Returns the bytes that are kept: the first half and the last half. 0: none, or not known yet whether any. */
   mostBytes(): number;
   clock: Clock;
@@ -45,7 +45,7 @@ export const PART_EVERY_MS = 20_000;
 /** Rounds at the end: the memory holds two parts, and one may be in flight. */
 const LAST_ROUNDS = 3;
 
-export function createLogKeeper({ mostBytes, clock, store, onTrouble }: LogKeeperParts): LogKeeper {
+export function createLogUploader({ mostBytes, clock, store, onTrouble }: LogUploaderParts): LogUploader {
   const decoder = new StringDecoder("utf8");
   const ending = new AbortController();
   const sleep = createWakeableSleep(clock, ending.signal);
@@ -131,7 +131,7 @@ function startOfCharacter(text: Buffer, from: number): number {
   return at;
 }
 
-/** Returns the beginning of a text with at most so many bytes, without a part of a character at its end. */
+/** Returns the beginning of a text with at most this many bytes, without a part of a character at its end. */
 function wholeCharacters(text: Buffer, most: number): Buffer {
   if (text.length <= most) return text;
   let end = most;

@@ -1,6 +1,6 @@
 import type { LossWeek } from "#protocol/history/losses.ts";
 import { formatDuration } from "#protocol/base/units.ts";
-import { lossSentence } from "./loss-words.ts";
+import { lossSentence } from "./lost-work-words.ts";
 
 const HEIGHT = 40;
 

@@ -17,7 +17,7 @@ import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
 import { KeptVersions } from "./kept-versions.tsx";
-import { previewQuery } from "./keeping-queries.ts";
+import { previewQuery } from "./retention-queries.ts";
 import { PolicyFields } from "./policy-fields.tsx";
 import { errorsByPath, formOfPolicy, readPolicy, type PolicyForm } from "./policy-form.ts";
 import { PreviewTable, previewWords } from "./preview-table.tsx";

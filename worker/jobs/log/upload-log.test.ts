@@ -3,7 +3,7 @@ import { MOST_LOG_PART_BYTES } from "#protocol/jobs/job-log.ts";
 import { MOST_LIVE_LOG_BYTES } from "#protocol/wire/reports.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { createFakeClock } from "../../testing/fake-clock.ts";
-import { createLogKeeper, PART_EVERY_MS, type LogPart } from "./keep-log.ts";
+import { createLogUploader, PART_EVERY_MS, type LogPart } from "./upload-log.ts";
 
 const MIB = 1024 * 1024;
 
@@ -12,7 +12,7 @@ function keep({ mostBytes = 8 * MIB, fails = 0 } = {}) {
   const stored: { from: number; text: string; total: number }[] = [];
   const troubles: unknown[] = [];
   let failing = fails;
-  const keeper = createLogKeeper({
+  const uploader = createLogUploader({
     mostBytes: () => mostBytes,
     clock,
     store: async ({ fromByte, text, totalBytes }: LogPart) => {
@@ -21,14 +21,14 @@ function keep({ mostBytes = 8 * MIB, fails = 0 } = {}) {
     },
     onTrouble: (error) => troubles.push(error),
   });
-  void keeper.run();
-  return { clock, keeper, stored, troubles, say: (text: string | Buffer) => keeper.add(Buffer.from(text)) };
+  void uploader.run();
+  return { clock, uploader, stored, troubles, say: (text: string | Buffer) => uploader.add(Buffer.from(text)) };
 }
-/** Text of so many bytes that differs by its beginning. */
+/** Text of this many bytes that differs by its beginning. */
 const block = (name: string, bytes: number): string => name + "x".repeat(bytes - name.length);
 
 it("stores new output soon, then now and then, each time all of the part that is not full", async () => {
-  const { clock, keeper, stored, say } = keep();
+  const { clock, uploader, stored, say } = keep();
   say("one\n");
   await clock.pass(2_000);
   expect(stored).toEqual([{ from: 0, text: "one\n", total: 4 }]);
@@ -37,7 +37,7 @@ it("stores new output soon, then now and then, each time all of the part that is
   await clock.pass(3 * PART_EVERY_MS);
   expect(stored.slice(1)).toEqual([{ from: 0, text: "one\ntwo\n", total: 8 }]);
   say("end");
-  await keeper.end(1_000);
+  await uploader.end(1_000);
   expect(stored.slice(2)).toEqual([{ from: 0, text: "one\ntwo\nend", total: 11 }]);
 });
 
@@ -55,10 +55,10 @@ it("a full part is stored at once while the first half of what is kept is not fu
 });
 
 it("of a program that prints without end only a bounded part is in memory, and the newest output is stored", async () => {
-  const { keeper, stored, say } = keep();
+  const { uploader, stored, say } = keep();
   const lines = 8_000;
   for (let at = 0; at < lines; at++) say(block(`line ${at} `, 1_023) + "\n");
-  await keeper.end(1_000);
+  await uploader.end(1_000);
   const [first] = stored;
   const held = stored.reduce((sum, { text }) => sum + text.length, 0);
   expect(held).toBeLessThanOrEqual(2 * MOST_LOG_PART_BYTES + 1_024);
@@ -68,12 +68,12 @@ it("of a program that prints without end only a bounded part is in memory, and t
 });
 
 it("characters are never cut, neither between chunks nor between parts", async () => {
-  const { keeper, stored, say } = keep();
+  const { uploader, stored, say } = keep();
   const euro = Buffer.from("€");
   say(euro.subarray(0, 1));
   say(euro.subarray(1));
   say("€".repeat(MOST_LOG_PART_BYTES / 3 + 1));
-  await keeper.end(1_000);
+  await uploader.end(1_000);
   expect(stored.map(({ text }) => text).join("")).toBe("€".repeat(Math.floor(MOST_LOG_PART_BYTES / 3) + 2));
   expect(stored.every(({ text }) => !text.includes("\ufffd"))).toBe(true);
 });
@@ -89,28 +89,28 @@ it("a part that cannot be stored is stored the next time, and the trouble is tol
 
 it("a store that does not answer holds nothing up at the end", async () => {
   const clock = createFakeClock();
-  const keeper = createLogKeeper({
+  const uploader = createLogUploader({
     mostBytes: () => MIB,
     clock,
     store: () => new Promise(() => undefined),
     onTrouble: () => undefined,
   });
-  keeper.add(Buffer.from("never stored"));
-  const ended = keeper.end(3_000).then(() => "ended");
+  uploader.add(Buffer.from("never stored"));
+  const ended = uploader.end(3_000).then(() => "ended");
   await clock.pass(3_000);
   expect(await ended).toBe("ended");
 });
 
 it("stores nothing when the policy keeps nothing, and tells what is new all the same", async () => {
-  const { keeper, stored, say } = keep({ mostBytes: 0 });
+  const { uploader, stored, say } = keep({ mostBytes: 0 });
   say("one\ntwo\n");
-  expect(keeper.textFrom(4)).toEqual({ fromByte: 4, text: "two\n" });
-  expect(keeper.textFrom(8)).toBeNull();
+  expect(uploader.textFrom(4)).toEqual({ fromByte: 4, text: "two\n" });
+  expect(uploader.textFrom(8)).toBeNull();
   say("€".repeat(MOST_LIVE_LOG_BYTES));
-  const said = keeper.textFrom(0);
+  const said = uploader.textFrom(0);
   expect(said?.text.length).toBeLessThanOrEqual(MOST_LIVE_LOG_BYTES);
   expect((said?.fromByte ?? 0) + Buffer.byteLength(said?.text ?? "")).toBe(8 + 3 * MOST_LIVE_LOG_BYTES);
   expect(said?.text).not.toContain("\ufffd");
-  await keeper.end(1_000);
+  await uploader.end(1_000);
   expect(stored).toEqual([]);
 });

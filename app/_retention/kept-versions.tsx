@@ -1,7 +1,7 @@
 "use client";
 import { useQuery } from "@tanstack/react-query";
 import { versionsWords } from "./empty-dialog.tsx";
-import { versionsQuery } from "./keeping-queries.ts";
+import { versionsQuery } from "./retention-queries.ts";
 
 /** Says in which buckets of a run a deletion frees nothing; renders nothing while that is unknown. */
 export function KeptVersions({ run }: { run: string }) {

@@ -8,7 +8,7 @@ import { useWhyNot } from "../_hub/session/person.tsx";
 import { Button } from "../_ui/controls/button.tsx";
 import { onDemand } from "../_ui/loading/on-demand.tsx";
 import { Panel } from "../_ui/layout/panel.tsx";
-import { trashQuery } from "./keeping-queries.ts";
+import { trashQuery } from "./retention-queries.ts";
 import { TrashLine } from "./trash-line.tsx";
 import { formatBytes } from "../_ui/text/sizes.ts";
 

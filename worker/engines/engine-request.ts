@@ -7,7 +7,7 @@ import { storeTrust } from "#protocol/wire/store-trust.ts";
 
 const bytes = z.number().int().nonnegative();
 
-export const askedErrand = z.object({
+export const engineRequest = z.object({
   engine: z.enum(["tidemark", "tidemark-auto", "sdk"]),
   direction: z.enum(["up", "down"]),
   access: z.object({
@@ -31,7 +31,7 @@ export const askedErrand = z.object({
   partBytes: bytes,
   connections: z.number().int().positive(),
 });
-export type AskedErrand = z.infer<typeof askedErrand>;
+export type EngineRequest = z.infer<typeof engineRequest>;
 
-export const errandAnswer = z.object({ type: z.literal("errand"), fault: faultData.nullable() });
-export type ErrandAnswer = z.infer<typeof errandAnswer>;
+export const engineAnswer = z.object({ type: z.literal("engine-answer"), fault: faultData.nullable() });
+export type EngineAnswer = z.infer<typeof engineAnswer>;

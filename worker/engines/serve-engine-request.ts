@@ -2,12 +2,12 @@ import { buffer } from "node:stream/consumers";
 import type { Readable } from "node:stream";
 import { Fault, toFault } from "#protocol/faults/fault.ts";
 import { READY } from "./driver.ts";
-import { askedErrand, type ErrandAnswer } from "./asked-errand.ts";
+import { engineRequest, type EngineAnswer } from "./engine-request.ts";
 
 /** Reads a benchmark's request from stdin, moves the file, and returns the outcome. Never throws. */
-export async function serveErrand(input: Readable, say: (line: string) => Promise<void>): Promise<ErrandAnswer> {
+export async function serveEngineRequest(input: Readable, say: (line: string) => Promise<void>): Promise<EngineAnswer> {
   try {
-    const asked = askedErrand.safeParse(JSON.parse((await buffer(input)).toString()));
+    const asked = engineRequest.safeParse(JSON.parse((await buffer(input)).toString()));
     if (!asked.success) throw new Fault("BAD_INPUT", { op: "bench", detail: "this is asked by `tidemark bench` only" });
     if (asked.data.engine === "sdk") {
       // Imported here because only this engine needs the SDK, which takes longer to load than everything else.
@@ -19,8 +19,8 @@ export async function serveErrand(input: Readable, say: (line: string) => Promis
       await say(READY);
       await moveWithOwn(asked.data);
     }
-    return { type: "errand", fault: null };
+    return { type: "engine-answer", fault: null };
   } catch (error) {
-    return { type: "errand", fault: toFault(error, { op: "bench" }).toData() };
+    return { type: "engine-answer", fault: toFault(error, { op: "bench" }).toData() };
   }
 }

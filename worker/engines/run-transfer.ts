@@ -1,8 +1,8 @@
 import { mkdir } from "node:fs/promises";
 import { toFault, type Fault } from "#protocol/faults/fault.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
-import { errandAnswer } from "./asked-errand.ts";
-import { READY, type Driver, type Errand, type Present } from "./driver.ts";
+import { engineAnswer } from "./engine-request.ts";
+import { READY, type Driver, type TransferTask, type Present } from "./driver.ts";
 import { lastLine } from "./last-line.ts";
 import { judgeEnd } from "./judge-end.ts";
 import { runTool } from "./run-tool.ts";
@@ -19,17 +19,17 @@ export interface Moved {
 }
 
 /** Lets an engine move one file, with an empty scratch folder that is removed afterwards. Throws only when the disk fails. */
-export async function runErrand(
+export async function runTransfer(
   driver: Driver,
-  about: { found: Present; errand: Errand },
+  about: { found: Present; task: TransferTask },
   limits: { timeMs: number; memoryBytes: number; signal: AbortSignal },
 ): Promise<Moved> {
-  const { found, errand } = about;
-  await removeOwned("scratch", errand.scratch);
-  await mkdir(errand.scratch, { recursive: true, mode: 0o700 });
+  const { found, task } = about;
+  await removeOwned("scratch", task.scratch);
+  await mkdir(task.scratch, { recursive: true, mode: 0o700 });
   try {
-    const command = await driver.command(errand, found);
-    const end = await runTool(command, { ...limits, secrets: secretsOf(errand) });
+    const command = await driver.command(task, found);
+    const end = await runTool(command, { ...limits, secrets: secretsOf(task) });
     const { wallMs, readyMs, peakBytes } = end;
     const log = end.log
       .split("\n")
@@ -40,14 +40,14 @@ export async function runErrand(
   } catch (error) {
     return { fault: toFault(error, { op: "bench" }), tookMs: 0, loadMs: null, peakBytes: null, log: "" };
   } finally {
-    await removeOwned("scratch", errand.scratch);
+    await removeOwned("scratch", task.scratch);
   }
 }
 
 /** Tells whether a line is protocol between Tidemark processes, which the log for people leaves out. */
-const isForUs = (line: string): boolean => line === READY || errandAnswer.safeParse(lastLine(line)).success;
+const isForUs = (line: string): boolean => line === READY || engineAnswer.safeParse(lastLine(line)).success;
 
-function secretsOf({ credential, grant, url, hub }: Errand): string[] {
+function secretsOf({ credential, grant, url, hub }: TransferTask): string[] {
   const { secretAccessKey = "", sessionToken = "" } = credential ?? {};
   return [secretAccessKey, sessionToken, grant ?? "", url ?? "", hub?.credential ?? ""];
 }

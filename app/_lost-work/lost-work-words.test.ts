@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { lossSentence, moneyWords } from "./loss-words.ts";
+import { lossSentence, moneyWords } from "./lost-work-words.ts";
 
 it("says what was lost, and what it cost where that is known", () => {
   const sum = { interruptions: 2, lostSteps: 1_200, lostMs: 5_400_000, costs: [] };

@@ -7,7 +7,7 @@ import { ConfirmDialog } from "../_hub/actions/confirm-dialog.tsx";
 import { say } from "../_ui/feedback/toast.tsx";
 import { formatBytes } from "../_ui/text/sizes.ts";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import { versionsQuery } from "./keeping-queries.ts";
+import { versionsQuery } from "./retention-queries.ts";
 
 const count = (many: number, rest: string): string[] => (many === 0 ? [] : [`${formatCount(many)} ${rest}`]);
 

@@ -3,7 +3,7 @@ import { Field } from "../_forms/field.tsx";
 import { TextField } from "../_forms/text-field.tsx";
 import { Select } from "../_ui/controls/select.tsx";
 import { visibleText } from "../_ui/text/visible-text.ts";
-import type { OrderChoice, OrderForm } from "./order-form.ts";
+import type { CommandChoice, CommandForm } from "./command-form.ts";
 
 const ALL_RUNS = "all";
 const DIRECTIONS = [
@@ -17,16 +17,16 @@ const PRIORITIES = [
   { value: "low", label: "Low" },
 ] as const;
 
-interface OrderFieldsProps {
-  form: OrderForm;
-  choice: OrderChoice | undefined;
+interface CommandFieldsProps {
+  form: CommandForm;
+  choice: CommandChoice | undefined;
   /** Names of the runs that the command can concern. */
   runs: readonly string[];
-  onChange: (changes: Partial<OrderForm>) => void;
+  onChange: (changes: Partial<CommandForm>) => void;
 }
 
 /** Shows the fields that a command of the chosen kind needs. */
-export function OrderFields({ form, choice, runs, onChange }: OrderFieldsProps) {
+export function CommandFields({ form, choice, runs, onChange }: CommandFieldsProps) {
   const has = (field: string): boolean => choice?.fields.some((one) => one === field) === true;
   return (
     <>

@@ -35,7 +35,7 @@ const access = {
 
 let folder = "";
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), "tidemark-keeper-"));
+  folder = await mkdtemp(join(tmpdir(), "tidemark-signer-"));
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
@@ -230,7 +230,7 @@ describe("a master key that is replaced", () => {
   });
 });
 
-describe("the keeper over its pipe", () => {
+describe("the signer over its pipe", () => {
   const connected = () => {
     const [here, there] = duplexPair();
     const served = serveSigner(createSigner({ secret: SECRET, dataFolder: folder }), there);
@@ -290,7 +290,7 @@ describe("the keeper over its pipe", () => {
   });
 });
 
-describe("the keeper's process", () => {
+describe("the process of the signer", () => {
   it("loads nothing that could talk to a network", () => {
     const loaded = (modules: readonly string[]): string[] => {
       const imports = modules.map((name) => `await import(${JSON.stringify(name)});`).join("");

@@ -61,7 +61,7 @@ export function usePinKey(row: CheckpointRow): (event: KeyboardEvent) => void {
 }
 
 /** Buttons of a row: pin, and a dialog with the other retention controls. */
-export function RowKeeping({ row }: { row: CheckpointRow }) {
+export function RowRetention({ row }: { row: CheckpointRow }) {
   const whyNot = useWhyNot("operator");
   const keep = useKeep(row);
   const { isPinned } = useKeeping(row);
