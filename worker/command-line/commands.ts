@@ -24,7 +24,7 @@ export const COMMANDS = {
     more: "Checkpoints that this run wrote and the program must not go on from (half-written ones, those of a run that another machine has taken over) are moved aside before and kept; `tidemark status` lists them. Nothing else in the folder is moved or removed. With --from it starts from another step. The program finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on; when the program has ended, what it left is uploaded before tidemark ends too.",
   },
   work: {
-    usage: "tidemark work --hub URL [--token TOKEN] [--queue NAME]",
+    usage: "tidemark work --hub URL [--token TOKEN] [--queue NAME] [--slots N]",
     most: 0,
     says: "Take jobs of a queue of the hub, one after the other: each goes on from the newest complete checkpoint of its run, wherever that was written.",
     more: "A job's program runs as under `tidemark run`, in a working folder of its own, and finds the job's id in TIDEMARK_JOB_ID. When it has ended, what it left is uploaded, the hub is told, and the next job is taken. A job that is canceled gets SIGTERM, and SIGKILL after --grace. SIGTERM to this command ends the program within --grace, keeps its last checkpoint safe and gives the job back. A hub that does not answer stops nothing.",

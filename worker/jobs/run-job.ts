@@ -17,6 +17,7 @@ import { exitOfFault, exitOfInputs, exitOfOutputs } from "./exit-of-fault.ts";
 import { makePlace, readPlace, type JobPlace } from "./job-place.ts";
 import type { JobWorker } from "./job-worker.ts";
 import { keepLease } from "./keep-lease.ts";
+import { folderOf, variablesOfSlot } from "./slots/slot.ts";
 import { settlePlace } from "./settle-place.ts";
 
 /** Exit code of an attempt whose program ended with 0, but not everything that it captured is safe: that of `--require-safe`. */
@@ -112,7 +113,11 @@ async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life
   let exit: AttemptExit;
   let saved: SavedFiles = new Map();
   let doing: keyof typeof EXITS = "inputs";
-  const cache = openInputCache(worker.folder, worker.inputCacheBytes);
+  const cache = openInputCache(
+    worker.inputsFolder,
+    worker.inputCacheBytes,
+    worker.slot === null ? null : folderOf(worker.slot),
+  );
   try {
     doing = "inputs";
     await fetchInputs({
@@ -162,11 +167,13 @@ async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life
 /** Returns how the program is supervised: as by `tidemark run`, but the hub decides about restarts. */
 function supervisionOf({ worker, job, place, orphan }: Attempt, onSaid: (chunk: Buffer) => void): Supervision {
   const { env, out, err, user, wish, mayLower, running } = worker;
+  const variables = worker.slot === null ? {} : variablesOfSlot(env);
   const { spec, cwd } = place;
   return {
     program: [spec.command, ...spec.arguments],
     env,
-    variables: { ...spec.environment, ...job.secrets, TIDEMARK_JOB_ID: job.id },
+    // The GPUs of a slot are not for the job to choose.
+    variables: { ...spec.environment, ...job.secrets, ...variables, TIDEMARK_JOB_ID: job.id },
     hidden: Object.values(job.secrets),
     onSaid,
     cwd,

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readdir, stat, utimes } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import * as z from "zod";
 import type { InputObject } from "#protocol/jobs/job-bytes.ts";
 import { Fault } from "#protocol/faults/fault.ts";
@@ -40,17 +40,18 @@ const SPARE_BYTES = 64 * 1024 * 1024;
 /** Returns the time by which an object is marked, seconds: a moment of the year 2001 that its name decides. */
 const markOf = (path: string): number => 978_307_200 + (parseInt(path.slice(-8), 16) % 31_536_000);
 
-export function openInputCache(workFolder: string, mostBytes: number | null): InputCache {
+/** Opens the cache of a work folder. `part`: folder of it with the folders of jobs of this worker, one of several; null: the whole. */
+export function openInputCache(workFolder: string, mostBytes: number | null, part: string | null = null): InputCache {
   const root = join(workFolder, ".inputs");
   const objects = join(root, "objects");
-  const usesOf = (jobId: string) => join(root, "uses", `${jobId}.json`);
+  const usesOf = (jobId: string) => join(root, "uses", part ?? "", `${jobId}.json`);
 
   const used = async (): Promise<Set<string>> => {
     const names = new Set<string>();
-    for (const file of await readdir(join(root, "uses")).catch(() => [])) {
-      const jobId = file.replace(/\.json$/, "");
+    for (const file of await readdir(join(root, "uses"), { recursive: true }).catch(() => [])) {
+      if (!file.endsWith(".json")) continue;
       // A worker that was killed leaves the note; the folder of the job has the links.
-      const isThere = await stat(join(workFolder, jobId)).then(
+      const isThere = await stat(join(workFolder, file.replace(/\.json$/, ""))).then(
         () => true,
         () => false,
       );
@@ -89,7 +90,7 @@ export function openInputCache(workFolder: string, mostBytes: number | null): In
     },
     use: async (jobId, paths) => {
       try {
-        await mkdir(join(root, "uses"), { recursive: true, mode: 0o755 });
+        await mkdir(dirname(usesOf(jobId)), { recursive: true, mode: 0o755 });
         await mkdir(objects, { recursive: true, mode: 0o755 });
         await writeStateFile(usesOf(jobId), { names: paths.map((path) => path.slice(-64)) });
       } catch (error) {
