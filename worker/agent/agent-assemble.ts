@@ -293,7 +293,7 @@ async function openLinkState({ options, state: own, machine, reporter }: AgentPa
 }
 
 /** Returns whether an own upload or restore runs or waits for its turn. Paused and failed ones wait for a person. */
-const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uploader" | "restorer">): boolean =>
+export const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uploader" | "restorer">): boolean =>
   uploader.active !== null ||
   ledger.all().some(({ state: at }) => at === "waiting" || at === "running") ||
   restorer.progress().some(({ state: at }) => at === "waiting" || at === "running");

@@ -1,7 +1,7 @@
 import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { isFault, toFault } from "#protocol/faults/fault.ts";
 import { runAgent, type Life } from "../agent/agent.ts";
-import type { Agent } from "../agent/agent-assemble.ts";
+import { hasOwnWork, type Agent } from "../agent/agent-assemble.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import { programPlace } from "../program/program-user.ts";
 import { isNothingLeft, type SafetyParts } from "../supervise/judge-safety.ts";
@@ -12,6 +12,7 @@ import type { LogKeeper } from "./log/keep-log.ts";
 import { openLog } from "./log/open-log.ts";
 import { fetchInputs } from "./bytes/fetch-inputs.ts";
 import { openInputCache } from "./bytes/input-cache.ts";
+import { fetchNext, keepFetchingAhead } from "./bytes/keep-fetching-ahead.ts";
 import { saveOutputs, type SavedFiles } from "./bytes/save-outputs.ts";
 import { exitOfFault, exitOfInputs, exitOfOutputs } from "./exit-of-fault.ts";
 import { makePlace, readPlace, type JobPlace } from "./job-place.ts";
@@ -129,7 +130,7 @@ async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life
       onFetch: messages.fetching,
     });
     doing = "program";
-    supervised = await supervise(agent, life, supervisionOf(about, log.add));
+    supervised = await whileFetchingAhead(() => supervise(agent, life, supervisionOf(about, log.add)));
     exit = await exitOf(agent, life, { job, supervised });
     if (supervised.end !== null) worker.setbacks.count = 0;
     doing = "outputs";
@@ -154,6 +155,24 @@ async function attemptWith(log: LogKeeper, agent: Agent, about: Attempt & { life
   if (exit.kind !== "interrupted" || lease.over)
     if (!(await settlePlace(agent, place, { cache, saved }))) messages.folderKept(job, place.cwd);
   return isStopped ? "stop" : "next";
+
+  /** Fetches the inputs of the next job while the program of this one runs. */
+  async function whileFetchingAhead<T>(run: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const fetching = keepFetchingAhead({
+      clock: worker.clock,
+      signal: AbortSignal.any([over.signal, life.stopping, agent.signal]),
+      // Before the hub has answered, nothing is known of it.
+      isBusy: () => agent.session.knows("next-job") === null || hasOwnWork(agent),
+      fetch: (until) => fetchNext(agent, worker, { cache, signal: until }),
+    }).catch((error: unknown) => reporter.waitingFor(toFault(error, { op: "fetch inputs" })));
+    try {
+      return await run();
+    } finally {
+      over.abort();
+      await fetching;
+    }
+  }
 
   /** Sends the end. The next agent repeats what fails. */
   async function tell(): Promise<void> {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { chmod, mkdir, readdir, stat, utimes } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import * as z from "zod";
 import type { InputObject } from "#protocol/jobs/job-bytes.ts";
 import { Fault } from "#protocol/faults/fault.ts";
@@ -22,6 +22,8 @@ export interface InputCache {
   has(path: string, sizeBytes: number): Promise<boolean>;
   /** Marks an object that was fetched and verified. */
   mark(path: string): Promise<void>;
+  /** Creates the folders of the cache. @throws Fault FOLDER_UNWRITABLE, NO_SPACE */
+  prepare(): Promise<void>;
   /** Notes which objects a job uses until `leave`, so that none of them is removed. */
   use(jobId: string, paths: readonly string[]): Promise<void>;
   leave(jobId: string): Promise<void>;
@@ -46,6 +48,14 @@ export function openInputCache(workFolder: string, mostBytes: number | null, par
   const objects = join(root, "objects");
   const usesOf = (jobId: string) => join(root, "uses", part ?? "", `${jobId}.json`);
 
+  const prepare = async () => {
+    try {
+      await mkdir(join(root, "uses", part ?? ""), { recursive: true, mode: 0o755 });
+      await mkdir(objects, { recursive: true, mode: 0o755 });
+    } catch (error) {
+      throw diskFault(error, { op: "work", subject: root, otherwise: "FOLDER_UNWRITABLE" });
+    }
+  };
   const used = async (): Promise<Set<string>> => {
     const names = new Set<string>();
     for (const file of await readdir(join(root, "uses"), { recursive: true }).catch(() => [])) {
@@ -88,10 +98,10 @@ export function openInputCache(workFolder: string, mostBytes: number | null, par
       await chmod(path, 0o444);
       await utimes(path, Date.now() / 1_000, markOf(path));
     },
+    prepare,
     use: async (jobId, paths) => {
+      await prepare();
       try {
-        await mkdir(dirname(usesOf(jobId)), { recursive: true, mode: 0o755 });
-        await mkdir(objects, { recursive: true, mode: 0o755 });
         await writeStateFile(usesOf(jobId), { names: paths.map((path) => path.slice(-64)) });
       } catch (error) {
         throw diskFault(error, { op: "work", subject: root, otherwise: "FOLDER_UNWRITABLE" });
