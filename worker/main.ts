@@ -151,7 +151,7 @@ async function run(invocation: Invocation): Promise<number> {
         warnOfEnvironment(verb);
         if (command === "work") {
           const { work } = await import("./jobs/work.ts");
-          return withinMemoryAlways(verb.config, () => work(beside));
+          return work(beside);
         }
         const { runProgram } = await import("./supervise/run.ts");
         const { operands: program } = verb;

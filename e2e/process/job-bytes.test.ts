@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { GetObjectCommand } from "@aws-sdk/client-s3";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -124,4 +124,38 @@ test("a job is done only once the store has its outputs, and one whose worker is
   expect(await ended(id)).toMatchObject({ state: "done", attempts: 2, failures: 0 });
   expect(await readObject("slow/a")).toBe("result\n");
   await again.stop();
+});
+
+test("the inputs of the next job are fetched while the present one runs, and the next one fetches nothing", async () => {
+  const queue = "ahead";
+  await putOdd(stage.store, "data/ahead/large.bin", { Body: LARGE });
+  await putOdd(stage.store, "data/ahead/small.txt", { Body: "small\n" });
+  const flag = join(stage.dir, "hold-ahead");
+  writeFileSync(flag, "");
+  const script = `while test -e '${flag}'; do sleep 0.2; done`;
+  const holding = await submit({ name: "holding", queue, command: "sh", arguments: ["-c", script] });
+  const next = await submit({
+    name: "next",
+    queue,
+    command: "sh",
+    arguments: ["-c", `test "$(stat -L -c %s data/large.bin)" = ${LARGE.length} && test -e data/small.txt`],
+    inputs: [{ profile: "stage bucket", prefix: "data/ahead", folder: "data" }],
+  });
+  const before = await fetches();
+  const worker = await startWorker("ahead", queue);
+  const objects = join(workFolder("ahead"), ".inputs/objects");
+  await waitUntil("both objects are there", () => {
+    const all = existsSync(objects) ? readdirSync(objects, { recursive: true, encoding: "utf8" }) : [];
+    return all.filter((path) => /\/[0-9a-f]{64}$/.test(path)).length === 2;
+  });
+  expect(worker.lines.join("\n")).toContain("Fetching 2 objects, 9.0 MiB, of the inputs of the next job, next.");
+  expect(await look(holding)).toMatchObject({ state: "running" });
+  expect(await look(next)).toMatchObject({ state: "waiting", attempts: 0 });
+  const fetched = await fetches();
+  expect(fetched).toBeGreaterThan(before);
+  rmSync(flag);
+  expect(await ended(next)).toMatchObject({ state: "done", attempts: 1 });
+  expect(await fetches()).toBe(fetched);
+  expect(worker.lines.join("\n")).toContain("Fetching 0 objects of its inputs, 0 B; 2 are on this machine.");
+  await worker.stop();
 });

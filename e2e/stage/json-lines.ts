@@ -19,7 +19,7 @@ export function readPromised(): Promised {
       ...(fields.includes("a fault's own") ? fault : []),
     ];
     for (const type of namesIn(types)) {
-      const known = promised.get(type) ?? new Set(["type", "at"]);
+      const known = promised.get(type) ?? new Set(["type", "at", "slot"]);
       promised.set(type, new Set([...known, ...namesIn(fields), ...more]));
     }
   }

@@ -2,11 +2,13 @@ import * as z from "zod";
 import { id, writerEpoch } from "../base/names.ts";
 import type { NodeStore } from "../wire/hello.ts";
 import { operation, SIGN_BATCH } from "../wire/operations.ts";
-import { attemptNumber } from "./node-jobs.ts";
+import type { JobInput } from "./job-places.ts";
+import { attemptNumber, takeJobInput } from "./node-jobs.ts";
 
 /** Bytes that a node moves for an attempt beside its checkpoints. The hub signs requests for what the job names, nothing else. */
 
-const attempt = { jobId: id, attempt: attemptNumber, epoch: writerEpoch };
+/** Attempt and epoch null: the job that `node.nextJob` told the node of, whose inputs it may read. */
+const attempt = { jobId: id, attempt: attemptNumber.nullable(), epoch: writerEpoch.nullable() };
 const index = z.number().int().min(0).max(15);
 const place = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("input"), index }),
@@ -46,4 +48,12 @@ export interface JobPlaceAnswer {
   /** Empty for an output. Objects in Tidemark's own folders are left out. */
   objects: InputObject[];
   next: string | null;
+}
+
+/** `node.nextJob`: asks which job of a queue the node would be handed next, to fetch its inputs before. */
+export const nextJobInput = takeJobInput.pick({ queue: true, gpuMemoryBytes: true, diskBytes: true });
+
+export interface NextJobAnswer {
+  /** Null when none waits for this node, or the next one has no inputs. */
+  job: { id: string; name: string; inputs: readonly JobInput[] } | null;
 }

@@ -106,6 +106,7 @@ export type NodeSettings = z.infer<typeof nodeSettings>;
  * refusals with the code NO_CHECKPOINT or LINK_REFUSED. `place`: manifests with a place, and files beside a checkpoint.
  * `line`: a claim with `isLine`. `kept`: `listKept`. `doubt`: manifests that say why a checkpoint may be incomplete.
  * `pieces`: claims of several nodes, and pieces of one checkpoint. `job-bytes`: requests for a job beside its checkpoints.
+ * `next-job`: `nextJob`.
  * `branch`: claims that say where a line branches off, also of several nodes, and events of programs that did not continue from what
  * they were given.
  */
@@ -122,6 +123,7 @@ export const HUB_FEATURES = [
   "branch",
   "earlier-line",
   "job-bytes",
+  "next-job",
 ] as const;
 export type HubFeature = (typeof HUB_FEATURES)[number];
 

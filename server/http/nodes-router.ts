@@ -15,7 +15,7 @@ import {
 import { beginCopyInput, commitCopyInput, runHomesInput } from "#protocol/wire/homes.ts";
 import { id } from "#protocol/base/names.ts";
 import { endJobInput, jobStatesInput, takeJobInput } from "#protocol/jobs/node-jobs.ts";
-import { readJobPlaceInput, signForJobInput } from "#protocol/jobs/job-bytes.ts";
+import { nextJobInput, readJobPlaceInput, signForJobInput } from "#protocol/jobs/job-bytes.ts";
 import { keepLogPartInput } from "#protocol/jobs/job-log.ts";
 import { operation, SIGN_BATCH } from "#protocol/wire/operations.ts";
 import { probeReport, probeTargetInput, reallocateInput } from "#protocol/links/probe.ts";
@@ -44,6 +44,7 @@ import { fallBack } from "../features/restores/fall-back.ts";
 import { recordFindings } from "../features/verification/record-findings.ts";
 import { endJob } from "../features/jobs/end-job.ts";
 import { keepLogPart } from "../features/jobs/logs/keep-log-part.ts";
+import { nextJob } from "../features/jobs/bytes/next-job.ts";
 import { readJobPlace } from "../features/jobs/bytes/read-job-place.ts";
 import { signForJob } from "../features/jobs/bytes/sign-for-job.ts";
 import { takeJob } from "../features/jobs/take-job.ts";
@@ -151,6 +152,7 @@ export const nodeRouter = router({
   takeJob: node
     .input(takeJobInput)
     .mutation(({ ctx, input, signal }) => takeJob({ ...ctx, signal: signal ?? ctx.hub.closing }, input)),
+  nextJob: node.input(nextJobInput).mutation(({ ctx, input }) => nextJob(ctx, input)),
   jobStates: node.input(jobStatesInput).mutation(({ ctx, input }) => tellStates(ctx, input)),
   signForJob: node.input(signForJobInput).mutation(({ ctx, input }) => signForJob(ctx, input)),
   readJobPlace: node.input(readJobPlaceInput).mutation(({ ctx, input }) => readJobPlace(ctx, input)),

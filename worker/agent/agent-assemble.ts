@@ -42,6 +42,15 @@ import type { Runs } from "../capture/runs.ts";
 import type { ProgressBars } from "../program/progress-bars.ts";
 import type { Uplink } from "../capture/uplink.ts";
 import type { SendingParts, Uploader } from "../upload/uploader-parts.ts";
+
+/** A machine with several workers (`tidemark work --slots`), and the folders that they share. */
+export interface Machine {
+  /** Folder for the limits of the machine, and for findings about its links. */
+  state: string;
+  /** Folder of each of these workers for its own state. */
+  folders: readonly string[];
+}
+
 /** Parts of a running worker, assembled from its options and from what lies in its state folder. */
 export interface Agent {
   options: AgentOptions;
@@ -72,6 +81,7 @@ export interface Agent {
   nodeId: string;
   bootId: string;
   state: string;
+  machine: Machine | null;
   disk: Disk;
   ends: Ends;
   uplink: Uplink;
@@ -131,6 +141,7 @@ export interface AgentParts {
   /** New at each start of the worker. */
   bootId: string;
   state: string;
+  machine: Machine | null;
   facts: NodeFacts;
   hub: Hub;
   /** Creates a source of signatures for one engine. `profileId`: that of a replica; none: the node's own. */
@@ -154,14 +165,13 @@ export interface AgentParts {
 
 /** Opens the state that earlier processes left, removes orphaned captures, and creates the parts. Starts no transfer. */
 export async function assemble(beginning: AgentParts, signal: AbortSignal): Promise<Agent> {
-  const { options, state, facts, hub, credential, reporter, platform, probeOptions, engines, stopWithin, bootId } =
-    beginning;
+  const { options, state, machine, facts, hub, credential, reporter, platform, probeOptions, engines } = beginning;
+  const { stopWithin, bootId } = beginning;
   const wallNow = Date.now;
   const left = await openLeftState(state, { diskBudgetBytes: options.diskBudgetBytes, wallNow });
   const { stand, outbox, ledger, copies, memory, budget } = left;
   const session = await openSession({ hub, state, name: credential.name, bootId, facts, outbox, wallNow });
-  const throttle = await openThrottle({ limits: options.limits, state, onChange: reporter.limited });
-  const links = await openMemory(state, wallNow);
+  const { throttle, links } = await openLinkState(beginning, wallNow);
   const storeSessions = createStoreSessions({
     options,
     createSource: beginning.createSource,
@@ -247,6 +257,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     nodeId: credential.nodeId,
     bootId,
     state,
+    machine,
     epochsBefore,
     prepared: new Set(),
     watchedSince,
@@ -273,8 +284,16 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
   };
 }
 
+/** Opens the limits of this worker, and what is known of its links; workers of one machine share both. */
+async function openLinkState({ options, state: own, machine, reporter }: AgentParts, wallNow: () => number) {
+  const { state, folders } = machine ?? { state: own, folders: [own] };
+  const sharers = folders.length;
+  const throttle = await openThrottle({ limits: options.limits, state, sharers, onChange: reporter.limited });
+  return { throttle, links: await openMemory(state, wallNow) };
+}
+
 /** Returns whether an own upload or restore runs or waits for its turn. Paused and failed ones wait for a person. */
-const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uploader" | "restorer">): boolean =>
+export const hasOwnWork = ({ ledger, uploader, restorer }: Pick<Agent, "ledger" | "uploader" | "restorer">): boolean =>
   uploader.active !== null ||
   ledger.all().some(({ state: at }) => at === "waiting" || at === "running") ||
   restorer.progress().some(({ state: at }) => at === "waiting" || at === "running");

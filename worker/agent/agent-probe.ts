@@ -4,7 +4,7 @@ import type { AgentOptions } from "./agent-options.ts";
 import type { Config, PlatformFacts } from "../command-line/config.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import { systemClock } from "../base/clock.ts";
-import { keepDeletionCost } from "../host/deletion-cost.ts";
+import { keepDeletionCost, unsafeOfMachine } from "../host/deletion-cost.ts";
 import { createImds } from "../host/imds.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import { probeAtStart } from "../probe/at-start.ts";
@@ -65,9 +65,13 @@ export async function probeFirst(
 /** Tells the platform how many unsafe bytes this machine holds, until the signal fires. Does nothing without a machine id. */
 export async function tellCost(agent: Agent, { machineId, imdsUrl }: PlatformFacts): Promise<void> {
   if (machineId === null) return;
+  const { machine, state } = agent;
   await keepDeletionCost({
     imds: createImds(imdsUrl),
-    unsafeBytes: async () => (await readBacklog(agent)).reduce((sum, { unsafeBytes }) => sum + unsafeBytes, 0),
+    unsafeBytes: async () => {
+      const bytes = (await readBacklog(agent)).reduce((sum, { unsafeBytes }) => sum + unsafeBytes, 0);
+      return machine === null ? bytes : unsafeOfMachine(machine.folders, { state, bytes });
+    },
     clock: systemClock,
     signal: agent.signal,
     onFault: agent.reporter.waitingFor,

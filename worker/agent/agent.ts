@@ -5,7 +5,7 @@ import { readAgentOptions } from "./agent-options.ts";
 import { createConsoleReporter, type ConsoleReporter } from "./console-reporter.ts";
 import { probeFirst, tellCost } from "./agent-probe.ts";
 import { composeReport } from "./agent-report.ts";
-import { assemble, type Agent, type AgentParts } from "./agent-assemble.ts";
+import { assemble, type Agent, type AgentParts, type Machine } from "./agent-assemble.ts";
 import type { Config, PlatformFacts } from "../command-line/config.ts";
 import { systemClock } from "../base/clock.ts";
 import { readFacts } from "../host/facts.ts";
@@ -47,6 +47,8 @@ export interface AgentCommand {
   platform: PlatformFacts;
   /** State folder, if it is not the one of the settings. It exists. */
   state?: string;
+  /** The machine that this worker shares with others of the same start; none: it has the machine alone. */
+  machine?: Machine;
   /** Watched folders, if they are not those of the settings. */
   watches?: readonly Watch[];
   /** Id of this start, if several agents follow each other in this process. */
@@ -82,7 +84,8 @@ export async function runAgent(command: AgentCommand, beside: Beside = untilAske
     const joined = await join(command, { options, state, facts, reporter });
     const { hub } = joined;
     const probedUp = await probeFirst(command, { hub, options, facts });
-    const beginning = { ...joined, options, state, facts, reporter, probedUp };
+    const machine = command.machine ?? null;
+    const beginning = { ...joined, options, state, machine, facts, reporter, probedUp };
     await live(command, { ...beginning, ...platformOf(command) }, beside);
   } finally {
     reporter.close();

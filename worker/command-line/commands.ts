@@ -24,7 +24,7 @@ export const COMMANDS = {
     more: "Before the start it moves checkpoints of this run aside from which the program must not continue: half-written ones, and those of a run that another machine has taken over. `tidemark status` lists them. It moves or removes nothing else in the folder. --from starts from another step. The program finds the path of the checkpoint in TIDEMARK_RESUME_PATH and its step in TIDEMARK_RESUME_STEP, both empty when the run starts from the beginning. Signals are passed on. After the end of the program, its remaining checkpoints are uploaded before tidemark ends.",
   },
   work: {
-    usage: "tidemark work --hub URL [--token TOKEN] [--queue NAME]",
+    usage: "tidemark work --hub URL [--token TOKEN] [--queue NAME] [--slots N]",
     most: 0,
     says: "Run jobs of a queue of the hub, one after the other. Each continues from the newest complete checkpoint of its run, which may be from another node.",
     more: "The program of a job runs as under `tidemark run`, in a working folder of its own, with the job's id in TIDEMARK_JOB_ID. After its end the worker uploads the remaining checkpoints, reports the end to the hub, and takes the next job. The program of a canceled job gets SIGTERM, and SIGKILL after --grace. SIGTERM to this command ends the program within --grace, uploads its last checkpoint and returns the job. An unreachable hub stops no program.",

@@ -359,6 +359,8 @@ export interface PlatformFacts {
   machineId: string | null;
   home: string | null;
   searchPath: string | null;
+  /** CUDA_VISIBLE_DEVICES; null: all GPUs are visible. Empty: none is. */
+  visibleGpus: string | null;
   /** Address of the platform's metadata service; null: the well-known one. */
   imdsUrl: string | null;
   /** Variables passed to the programs of other tools. */
@@ -385,6 +387,7 @@ export function platformFacts(env: Environment): PlatformFacts {
     machineId: read("SALAD_MACHINE_ID"),
     home: homeIn(env),
     searchPath: read("PATH"),
+    visibleGpus: env["CUDA_VISIBLE_DEVICES"] ?? null,
     imdsUrl: read("TIDEMARK_IMDS_URL"),
     passedOn: passedOn(env),
   };

@@ -8,6 +8,13 @@ export const JOB_FLAGS = {
     value: "NAME",
     says: "Queue of jobs: the one to take jobs from, or to submit to (`default` when left out), or of which jobs are listed, canceled and retried.",
   },
+  slots: {
+    kind: "count",
+    commands: ["work"],
+    value: "N",
+    default: "1",
+    says: "Jobs that run at the same time, 1 to 256. Each slot is a node of its own, NAME-slot-1 and so on, with its part of the GPUs (CUDA_VISIBLE_DEVICES), limits, memory and disk.",
+  },
   "work-folder": {
     kind: "text",
     commands: ["work"],

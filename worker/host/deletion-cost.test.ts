@@ -1,7 +1,10 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Fault } from "#protocol/faults/fault.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
-import { keepDeletionCost } from "./deletion-cost.ts";
+import { keepDeletionCost, unsafeOfMachine } from "./deletion-cost.ts";
 
 const MIB = 1024 * 1024;
 
@@ -58,4 +61,18 @@ test("a platform that refuses is said once, tried again, and ends nothing", asyn
   expect(costs).toEqual([90]);
   stop.abort();
   await over;
+});
+
+test("the cost of a machine counts the unsafe bytes of all its workers, also of one that was killed", async () => {
+  const state = await mkdtemp(join(tmpdir(), "tidemark-cost-"));
+  try {
+    const folders = ["slot-1", "slot-2", "slot-3"].map((name) => join(state, name));
+    for (const folder of folders) await mkdir(folder);
+    const [one = "", other = ""] = folders;
+    expect(await unsafeOfMachine(folders, { state: one, bytes: 7 })).toBe(7);
+    expect(await unsafeOfMachine(folders, { state: other, bytes: 0 })).toBe(7);
+    expect(await unsafeOfMachine(folders, { state: other, bytes: 5 })).toBe(12);
+  } finally {
+    await rm(state, { recursive: true, force: true });
+  }
 });

@@ -1,6 +1,9 @@
+import { join } from "node:path";
+import * as z from "zod";
 import { toFault, type Fault } from "#protocol/faults/fault.ts";
 import type { Clock } from "../base/clock.ts";
 import type { Imds } from "./imds.ts";
+import { readStateFile, writeStateFile } from "./state-file.ts";
 
 /**
  * Reports this container's deletion cost to the platform, which removes the cheapest containers first. The cost is one
@@ -45,4 +48,22 @@ export async function keepDeletionCost(keeping: CostKeeping): Promise<void> {
 function isNews(told: number | null, cost: number): boolean {
   if (told === null || (told === 0) !== (cost === 0)) return true;
   return Math.abs(cost - told) >= Math.max(NOTABLE_COST, told * NOTABLE_SHARE);
+}
+
+const unsafe = z.object({ bytes: z.number().nonnegative() });
+
+/**
+ * Notes how many bytes one of several workers of a machine has not made safe, and returns the bytes of all of them: the
+ * platform knows one cost of the machine. `folders`: the state folders of the workers. @throws Fault NO_SPACE, WRITE_FAILED
+ */
+export async function unsafeOfMachine(
+  folders: readonly string[],
+  own: { state: string; bytes: number },
+): Promise<number> {
+  const fileOf = (folder: string) => join(folder, "unsafe.json");
+  await writeStateFile(fileOf(own.state), { bytes: own.bytes });
+  let total = own.bytes;
+  for (const folder of folders)
+    if (folder !== own.state) total += (await readStateFile(fileOf(folder), unsafe).catch(() => null))?.bytes ?? 0;
+  return total;
 }

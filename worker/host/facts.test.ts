@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { readFacts, readGpuMemory } from "./facts.ts";
+import { listGpus, readFacts, readGpuMemory } from "./facts.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -47,12 +47,28 @@ test("a label wins, and the platform is two words", async () => {
 });
 
 test("the memory of a machine is that of its largest card, and null where the driver does not tell it", async () => {
-  expect(await readGpuMemory(folder)).toBeNull();
+  expect(await readGpuMemory(folder, null)).toBeNull();
   await writeTool(
     '[ "$*" = "--query-gpu=memory.total --format=csv,noheader,nounits" ] && printf "24576\\n81559\\n[N/A]\\n"',
   );
-  expect(await readGpuMemory(folder)).toBe(81_559 * 1_048_576);
-  expect(await readGpuMemory(null)).toBeNull();
+  expect(await readGpuMemory(folder, null)).toBe(81_559 * 1_048_576);
+  expect(await readGpuMemory(null, null)).toBeNull();
   await writeTool("echo '[N/A]'");
-  expect(await readGpuMemory(folder)).toBeNull();
+  expect(await readGpuMemory(folder, null)).toBeNull();
+});
+
+test("a worker that sees only some of the GPUs tells of these", async () => {
+  await mkdir(join(folder, "0000:01:00.0"));
+  await writeTool(
+    'case "$*" in --id=1,GPU-ab*name*) echo L4;; --id=1,GPU-ab*memory*) echo 24576;; *memory*) echo 81559;; *index*) printf "0\\n1\\n2\\n";; esac',
+  );
+  const input = { labels: [], machineId: null, cards: folder, searchPath: folder };
+  expect((await readFacts({ ...input, visibleGpus: "1, GPU-ab,-1,2" })).gpu).toBe("L4");
+  expect((await readFacts({ ...input, visibleGpus: "" })).gpu).toBeNull();
+  expect(await readGpuMemory(folder, "1,GPU-ab")).toBe(24_576 * 1_048_576);
+  expect(await readGpuMemory(folder, "")).toBeNull();
+  expect(await readGpuMemory(folder, "MIG-1")).toBe(81_559 * 1_048_576);
+  expect(await listGpus(folder, "3,GPU-ab")).toEqual(["3", "GPU-ab"]);
+  expect(await listGpus(folder, null)).toEqual(["0", "1", "2"]);
+  expect(await listGpus(null, null)).toEqual([]);
 });

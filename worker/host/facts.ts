@@ -12,6 +12,8 @@ export interface FactsInput {
   machineId: string | null;
   /** PATH, to find nvidia-smi; null: the tool is not asked. */
   searchPath?: string | null;
+  /** CUDA_VISIBLE_DEVICES of this worker; null: its programs see all GPUs. */
+  visibleGpus?: string | null;
   /** Folder in which the driver has one folder per GPU; for tests. */
   cards?: string;
 }
@@ -24,11 +26,19 @@ export async function readFacts(input: FactsInput): Promise<NodeFacts> {
     platform: `${platform()} ${arch()}`.slice(0, 64),
     cpus: availableParallelism(),
     memoryBytes: totalmem(),
-    gpu: labels["gpu"] ?? (await readCards(input.cards ?? NVIDIA)) ?? (await askDriver(input.searchPath ?? null)),
+    gpu: labels["gpu"] ?? (await readGpus(input)),
     labels,
     machineId: input.machineId?.slice(0, 128) ?? null,
     workerVersion: PRODUCT_VERSION,
   };
+}
+
+async function readGpus({ cards = NVIDIA, searchPath = null, visibleGpus = null }: FactsInput): Promise<string | null> {
+  const ids = idsOf(visibleGpus);
+  if (ids?.length === 0) return null;
+  // The driver's files do not say which of the GPUs are visible.
+  const visible = ids === null ? null : await askDriver(searchPath, visibleGpus);
+  return visible ?? (await readCards(cards)) ?? (await askDriver(searchPath, null));
 }
 
 /** Reads labels. @throws Fault BAD_INPUT for a label that is not `key=value`. */
@@ -85,30 +95,56 @@ async function readCards(folder: string): Promise<string | null> {
   return countOf(await Promise.all(models));
 }
 
+/** Returns the GPUs that CUDA_VISIBLE_DEVICES names, up to the first that is none, as CUDA does; null: all. */
+function idsOf(visible: string | null): string[] | null {
+  if (visible === null) return null;
+  const ids = visible.split(",").map((one) => one.trim());
+  const end = ids.findIndex((one) => !/^(?:\d{1,4}|(?:GPU|MIG)-[\w./-]{1,128})$/.test(one));
+  return end < 0 ? ids : ids.slice(0, end);
+}
+
 /**
  * Asks nvidia-smi, which may exist where the driver's files do not (a container, WSL). It gets only PATH of the environment.
  * Returns its lines; none when it fails.
  */
-function queryDriver(searchPath: string | null, query: readonly string[]): Promise<string[]> {
-  if (searchPath === null) return Promise.resolve([]);
+function queryDriver(
+  query: string,
+  { searchPath, visibleGpus }: { searchPath: string | null; visibleGpus: string | null },
+): Promise<string[]> {
+  const ids = idsOf(visibleGpus);
+  if (searchPath === null || ids?.length === 0) return Promise.resolve([]);
+  // The tool does not take the id of a part of a GPU (MIG).
+  const chosen = ids === null || ids.some((one) => one.startsWith("MIG-")) ? [] : [`--id=${ids.join(",")}`];
   const env = { PATH: searchPath, NODE_ENV: "production" } as const;
   const options = { timeout: ASK_MS, killSignal: "SIGKILL", env, maxBuffer: 65_536 } as const;
   return new Promise((resolve) => {
-    execFile("nvidia-smi", [...query], options, (error, stdout) => {
-      const lines = error === null ? stdout.split("\n").map((line) => line.trim()) : [];
-      resolve(lines.filter((line) => line !== ""));
-    });
+    execFile(
+      "nvidia-smi",
+      [...chosen, `--query-gpu=${query}`, "--format=csv,noheader,nounits"],
+      options,
+      (error, stdout) => {
+        const lines = error === null ? stdout.split("\n").map((line) => line.trim()) : [];
+        resolve(lines.filter((line) => line !== ""));
+      },
+    );
   });
 }
 
-const askDriver = async (searchPath: string | null): Promise<string | null> =>
-  countOf(await queryDriver(searchPath, ["--query-gpu=name", "--format=csv,noheader"]));
+const askDriver = async (searchPath: string | null, visibleGpus: string | null): Promise<string | null> =>
+  countOf(await queryDriver("name", { searchPath, visibleGpus }));
+
+/** Returns the ids of the GPUs that programs of this worker see: those that its environment names, else the driver's indexes. */
+export async function listGpus(searchPath: string | null, visibleGpus: string | null): Promise<string[]> {
+  const indexes = async () =>
+    (await queryDriver("index", { searchPath, visibleGpus })).filter((id) => /^\d+$/.test(id));
+  return idsOf(visibleGpus) ?? (await indexes());
+}
 
 const MIB = 1_048_576;
 
-/** Returns the largest memory of one GPU of this machine, in bytes; null without one, or when the driver does not tell. */
-export async function readGpuMemory(searchPath: string | null): Promise<number | null> {
-  const lines = await queryDriver(searchPath, ["--query-gpu=memory.total", "--format=csv,noheader,nounits"]);
+/** Returns the largest memory of one GPU that programs of this worker see, in bytes; null without one, or when it is unknown. */
+export async function readGpuMemory(searchPath: string | null, visibleGpus: string | null): Promise<number | null> {
+  const lines = await queryDriver("memory.total", { searchPath, visibleGpus });
   const bytes = lines.filter((line) => /^\d{1,9}$/.test(line)).map((line) => Number(line) * MIB);
   return bytes.length === 0 ? null : Math.max(...bytes);
 }

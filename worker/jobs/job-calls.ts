@@ -6,6 +6,7 @@ import type {
   endJobInput,
   takeJobInput,
 } from "#protocol/jobs/node-jobs.ts";
+import type { NextJobAnswer, nextJobInput } from "#protocol/jobs/job-bytes.ts";
 import type * as z from "zod";
 import type { Hub } from "../hub-link/hub.ts";
 
@@ -16,6 +17,16 @@ export type AttemptReport = z.output<typeof endJobInput>;
 /** Asks for one job of a queue and waits for it. */
 export const takeJob = (hub: Hub, input: z.input<typeof takeJobInput>): Promise<TakeJobAnswer> =>
   hub.ask("takeJob", (client, signal) => client.node.takeJob.mutate(input, { signal }));
+
+/** Asks which job this node would be handed next. `until` ends the call. */
+export const nextJob = (
+  hub: Hub,
+  input: z.input<typeof nextJobInput>,
+  { until }: { until: AbortSignal },
+): Promise<NextJobAnswer> =>
+  hub.ask("nextJob", (client, signal) =>
+    client.node.nextJob.mutate(input, { signal: AbortSignal.any([signal, until]) }),
+  );
 
 /** Reports the end of an attempt. Repeating it changes nothing. */
 export const endJob = (hub: Hub, report: AttemptReport): Promise<EndJobAnswer> =>

@@ -12,6 +12,8 @@ export interface JobMessages {
   taken(job: TakenJob, folder: string): void;
   /** Says which inputs are fetched; the others are on this machine. */
   fetching(about: { objects: number; bytes: number; of: number }): void;
+  /** Says that inputs of the next job are fetched while this one runs. */
+  fetchingAhead(job: { id: string; name: string }, about: { objects: number; bytes: number }): void;
   saving(about: { files: number; bytes: number }): void;
   /** Says how the attempt ended, and whether the hub took the report. */
   ended(about: { jobId: string; attempt: number; exit: AttemptExit; accepted: boolean }): void;
@@ -53,6 +55,10 @@ export function createJobMessages(terminal: Terminal): JobMessages {
       const rest = here === 0 ? "" : `; ${formatCount(here)} are on this machine`;
       const text = `Fetching ${formatCount(objects)} objects of its inputs, ${formatBytes(bytes)}${rest}.`;
       terminal.say(text, { type: "job-inputs", objects, bytes, here });
+    },
+    fetchingAhead: ({ id: job, name }, { objects, bytes }) => {
+      const text = `Fetching ${formatCount(objects)} objects, ${formatBytes(bytes)}, of the inputs of the next job, ${visibleText(name)}.`;
+      terminal.say(text, { type: "job-inputs-ahead", job, name, objects, bytes });
     },
     saving: ({ files, bytes }) => {
       const text = `Saving ${formatCount(files)} files of its outputs, ${formatBytes(bytes)}.`;

@@ -5,6 +5,7 @@ import type { Running, Supervision } from "../supervise/supervise.ts";
 import type { RestoreMode } from "../supervise/restore-others.ts";
 import type { Clock } from "../base/clock.ts";
 import type { JobMessages } from "./job-messages.ts";
+import type { Slot } from "./slots/slot.ts";
 import type { UnreportedEnd } from "./unreported-end.ts";
 
 /** State that all attempts of one `tidemark work` share. */
@@ -14,6 +15,12 @@ export interface JobWorker {
   queue: string;
   /** Folder below which each job has its working folder; absolute. */
   folder: string;
+  /** Slot of the machine that this worker serves; null: it has the machine alone. */
+  slot: Slot | null;
+  /** Called whenever this worker has joined the hub and begins to ask for jobs. */
+  onReady(): void;
+  /** Folder with the inputs that are kept for jobs, of all slots; absolute. */
+  inputsFolder: string;
   /** Largest size of the objects of inputs that are kept for later jobs, bytes; null: as much as the disk has room for. */
   inputCacheBytes: number | null;
   /** Environment of the worker. */
@@ -33,7 +40,7 @@ export interface JobWorker {
   unreported: UnreportedEnd;
   /** Counts attempts in a row that this machine, its bucket or its hub kept from running. */
   setbacks: { count: number };
-  /** Largest memory of a GPU of this machine; null: none, or unknown. */
+  /** Largest memory of a GPU that programs of this worker see; null: none, or unknown. */
   gpuMemoryBytes: number | null;
   clock: Clock;
 }

@@ -1,7 +1,7 @@
 import type { AttemptExit, TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { isFault, toFault } from "#protocol/faults/fault.ts";
 import { runAgent, type Life } from "../agent/agent.ts";
-import type { Agent } from "../agent/agent-assemble.ts";
+import { hasOwnWork, type Agent } from "../agent/agent-assemble.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import { programPlace } from "../program/program-user.ts";
 import { isNothingLeft, type SafetyParts } from "../supervise/judge-safety.ts";
@@ -12,11 +12,13 @@ import type { LogUploader } from "./log/upload-log.ts";
 import { openLog } from "./log/open-log.ts";
 import { fetchInputs } from "./bytes/fetch-inputs.ts";
 import { openInputCache } from "./bytes/input-cache.ts";
+import { fetchNext, keepFetchingAhead } from "./bytes/keep-fetching-ahead.ts";
 import { saveOutputs, type SavedFiles } from "./bytes/save-outputs.ts";
 import { exitOfFault, exitOfInputs, exitOfOutputs } from "./exit-of-fault.ts";
 import { makePlace, readPlace, type JobPlace } from "./job-place.ts";
 import type { JobWorker } from "./job-worker.ts";
 import { keepLease } from "./keep-lease.ts";
+import { folderOf, variablesOfSlot } from "./slots/slot.ts";
 import { settlePlace } from "./settle-place.ts";
 
 /** Exit code of an attempt whose program ended with 0, but not everything that it captured is safe: that of `--require-safe`. */
@@ -112,7 +114,11 @@ async function attemptWith(log: LogUploader, agent: Agent, about: Attempt & { li
   let exit: AttemptExit;
   let saved: SavedFiles = new Map();
   let doing: keyof typeof EXITS = "inputs";
-  const cache = openInputCache(worker.folder, worker.inputCacheBytes);
+  const cache = openInputCache(
+    worker.inputsFolder,
+    worker.inputCacheBytes,
+    worker.slot === null ? null : folderOf(worker.slot),
+  );
   try {
     doing = "inputs";
     await fetchInputs({
@@ -124,7 +130,7 @@ async function attemptWith(log: LogUploader, agent: Agent, about: Attempt & { li
       onFetch: messages.fetching,
     });
     doing = "program";
-    supervised = await supervise(agent, life, supervisionOf(about, log.add));
+    supervised = await whileFetchingAhead(() => supervise(agent, life, supervisionOf(about, log.add)));
     exit = await exitOf(agent, life, { job, supervised });
     if (supervised.end !== null) worker.setbacks.count = 0;
     doing = "outputs";
@@ -150,6 +156,24 @@ async function attemptWith(log: LogUploader, agent: Agent, about: Attempt & { li
     if (!(await settlePlace(agent, place, { cache, saved }))) messages.folderKept(job, place.cwd);
   return isStopped ? "stop" : "next";
 
+  /** Fetches the inputs of the next job while the program of this one runs. */
+  async function whileFetchingAhead<T>(run: () => Promise<T>): Promise<T> {
+    const over = new AbortController();
+    const fetching = keepFetchingAhead({
+      clock: worker.clock,
+      signal: AbortSignal.any([over.signal, life.stopping, agent.signal]),
+      // Before the hub has answered, nothing is known of it.
+      isBusy: () => agent.session.knows("next-job") === null || hasOwnWork(agent),
+      fetch: (until) => fetchNext(agent, worker, { cache, signal: until }),
+    }).catch((error: unknown) => reporter.waitingFor(toFault(error, { op: "fetch inputs" })));
+    try {
+      return await run();
+    } finally {
+      over.abort();
+      await fetching;
+    }
+  }
+
   /** Sends the end. The next agent repeats what fails. */
   async function tell(): Promise<void> {
     const sent = unreported.send(hub).catch(reporter.waitingFor);
@@ -162,11 +186,13 @@ async function attemptWith(log: LogUploader, agent: Agent, about: Attempt & { li
 /** Returns how the program is supervised: as by `tidemark run`, but the hub decides about restarts. */
 function supervisionOf({ worker, job, place, orphan }: Attempt, onSaid: (chunk: Buffer) => void): Supervision {
   const { env, out, err, user, wish, mayLower, running } = worker;
+  const variables = worker.slot === null ? {} : variablesOfSlot(env);
   const { spec, cwd } = place;
   return {
     program: [spec.command, ...spec.arguments],
     env,
-    variables: { ...spec.environment, ...job.secrets, TIDEMARK_JOB_ID: job.id },
+    // The GPUs of a slot are not for the job to choose.
+    variables: { ...spec.environment, ...job.secrets, ...variables, TIDEMARK_JOB_ID: job.id },
     hidden: Object.values(job.secrets),
     onSaid,
     cwd,

@@ -8,7 +8,10 @@ import { askForJob } from "./wait-for-job.ts";
 
 const job = { id: "6f9619ff-8b86-4d01-b42d-00c04fc964ff" };
 
-function stage(answers: (FaultData["code"] | null)[], about: { setbacks?: number; unsent?: FaultData["code"][] } = {}) {
+function stage(
+  answers: (FaultData["code"] | null)[],
+  about: { setbacks?: number; slots?: number; unsent?: FaultData["code"][] } = {},
+) {
   const clock = createFakeClock();
   const questions: unknown[] = [];
   const troubles: string[] = [];
@@ -34,6 +37,7 @@ function stage(answers: (FaultData["code"] | null)[], about: { setbacks?: number
     {
       queue: queueName.parse("gpu"),
       folder: tmpdir(),
+      slot: about.slots === undefined ? null : { number: 1, of: about.slots },
       messages: { restsAfterTrouble: (ms: number) => void rests.push(ms) } as never,
       unreported: {
         send: async () => {
@@ -62,6 +66,16 @@ it("tells the hub the memory of its GPU", async () => {
   const { asked, clock, questions } = stage([null]);
   expect(await settle(asked, () => clock.pass(0))).toEqual(job);
   expect(questions).toMatchObject([{ queue: "gpu", gpuMemoryBytes: 85_520_809_984 }]);
+});
+
+it("offers its part of the free disk, because the jobs of other slots write there too", async () => {
+  const offered = async (slots: number) => {
+    const { asked, clock, questions } = stage([null], { slots });
+    await settle(asked, () => clock.pass(0));
+    return (questions[0] as { diskBytes: number }).diskBytes;
+  };
+  // Other processes write to the disk meanwhile.
+  expect((await offered(1)) / (await offered(4))).toBeCloseTo(4, 0);
 });
 
 it.each(["ACCESS_DENIED", "BAD_INPUT", "HUB_NOT_TIDEMARK", "HUB_UNREACHABLE"] as const)(

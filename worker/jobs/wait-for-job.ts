@@ -33,6 +33,7 @@ export async function waitForJob(worker: JobWorker): Promise<TakenJob | null> {
   await runAgent(
     { ...command, watches: [], takePlace: (place) => takePlaceAlone(place, orphan, command.stopping) },
     async (agent, life) => {
+      worker.onReady();
       taken = await askForJob(agent, life, worker);
       if (taken !== null) return life.makeWay();
       if (!agent.signal.aborted) await drain(agent);
@@ -46,10 +47,13 @@ export async function waitForJob(worker: JobWorker): Promise<TakenJob | null> {
 export async function askForJob(
   agent: Pick<Agent, "hub" | "bootId" | "reporter" | "stand" | "signal">,
   life: Pick<Life, "stopping">,
-  worker: Pick<JobWorker, "queue" | "folder" | "messages" | "unreported" | "setbacks" | "gpuMemoryBytes" | "clock">,
+  worker: Pick<
+    JobWorker,
+    "queue" | "folder" | "slot" | "messages" | "unreported" | "setbacks" | "gpuMemoryBytes" | "clock"
+  >,
 ): Promise<TakenJob | null> {
   const { hub, bootId, reporter, stand } = agent;
-  const { queue, folder, messages, unreported, setbacks, gpuMemoryBytes, clock } = worker;
+  const { queue, folder, slot, messages, unreported, setbacks, gpuMemoryBytes, clock } = worker;
   const signal = AbortSignal.any([life.stopping, agent.signal]);
   const stopped = aborted(signal).then(() => null);
   let rest = restMs(clock, setbacks.count);
@@ -64,7 +68,8 @@ export async function askForJob(
         await wait;
       }
       if (!stand.isDrained) {
-        const diskBytes = (await readRoom(folder)).freeBytes;
+        // Jobs of the other slots write to the same disk.
+        const diskBytes = Math.floor((await readRoom(folder)).freeBytes / (slot?.of ?? 1));
         const waits = { holds: [], waitSeconds: LONGEST_TAKE_SECONDS, movesBytes: true as const };
         const question = { bootId, queue, ...waits, diskBytes, ...(gpuMemoryBytes !== null && { gpuMemoryBytes }) };
         // When it is asked to stop, the goodbye gives back a job that is on its way.

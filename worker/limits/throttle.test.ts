@@ -21,7 +21,13 @@ afterEach(async () => {
 
 const START = Date.parse("2026-03-01T07:59:50Z");
 
-async function start(about: { up?: string; down?: string; share?: number; rttMs?: (rate: number) => number }) {
+async function start(about: {
+  up?: string;
+  down?: string;
+  share?: number;
+  sharers?: number;
+  rttMs?: (rate: number) => number;
+}) {
   const clock = createFakeClock();
   const changes: string[] = [];
   const limiter = createLimiter(clock, 0);
@@ -35,6 +41,7 @@ async function start(about: { up?: string; down?: string; share?: number; rttMs?
       shareForOthers: about.share ?? null,
     },
     state,
+    ...(about.sharers !== undefined && { sharers: about.sharers }),
     clock,
     wallNow: () => START + clock.now(),
     onChange: (direction, rate) => changes.push(`${direction} ${rate}`),
@@ -144,4 +151,16 @@ test("the limit holds also when the household could spare more", async () => {
     await clock.pass(1_000);
   }
   expect(limiter.bytesPerSecond).toBe(1_000_000);
+});
+
+test("workers that share a machine keep to their part of its limit, and of one that is set meanwhile", async () => {
+  const { limiter, clock, throttle: shared } = await start({ up: "9MB", sharers: 3 });
+  expect(limiter.bytesPerSecond).toBe(3_000_000);
+  expect(shared.limits()).toEqual({ up: 3_000_000, down: 0 });
+  await writeSetLimits(state, { up: "6MB", down: null });
+  // Reading the file takes real time.
+  await vi.waitFor(async () => {
+    await clock.pass(1_000);
+    expect(limiter.bytesPerSecond).toBe(2_000_000);
+  });
 });

@@ -46,6 +46,8 @@ export interface ThrottleOptions {
   limits: Limits;
   /** State folder with the file of limits to follow; null: no file is followed. */
   state: string | null;
+  /** So many workers of this machine share the limits equally; 1 when left out. */
+  sharers?: number;
   /** Called when a limit changes, by the clock or by a setting, and at opening when a setting differs. 0 is no limit. */
   onChange?: (direction: Direction, bytesPerSecond: number) => void;
   clock?: Clock;
@@ -67,12 +69,16 @@ const PROBE_AT_REST_MS = 4 * 60_000;
 
 /** Reads the limits that are set and follows changes of the file until it is closed. @throws Fault READ_FAILED */
 export async function openThrottle(options: ThrottleOptions): Promise<Throttle> {
-  const { limits, state, onChange, clock = systemClock, wallNow = Date.now, probe = probeRtt } = options;
+  const { limits, state, onChange, sharers = 1, clock = systemClock, wallNow = Date.now, probe = probeRtt } = options;
   const stop = new AbortController();
   const set = timetablesOf(state === null ? NOTHING_SET : await readSetLimits(state));
   const wakeables = new Set<WakeableSleep>();
-  const now = (direction: Direction) => rateAt(set[direction] ?? limits[direction], wallNow(), limits.wallClock);
-  const startedWith = (direction: Direction) => rateAt(limits[direction], wallNow(), limits.wallClock).bytesPerSecond;
+  const shareOf = (timetable: Timetable) => {
+    const at = rateAt(timetable, wallNow(), limits.wallClock);
+    return { ...at, bytesPerSecond: Math.ceil(at.bytesPerSecond / sharers) };
+  };
+  const now = (direction: Direction) => shareOf(set[direction] ?? limits[direction]);
+  const startedWith = (direction: Direction) => shareOf(limits[direction]).bytesPerSecond;
   const known = { up: startedWith("up"), down: startedWith("down") };
   const tell = (direction: Direction) => {
     const { bytesPerSecond } = now(direction);

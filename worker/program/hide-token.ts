@@ -85,6 +85,13 @@ export function removeLeft(parent: string): void {
   }
 }
 
+/** Returns the environment for another process of this worker, which finds the token with `takeToken`. */
+export function passToken(env: Environment): Environment {
+  const { [TOKEN]: token = "", ...rest } = env;
+  const path = token === "" ? null : writeToken(token);
+  return path === null ? env : { ...rest, [PASSED]: path };
+}
+
 /** Returns the environment with the token that the first start passed on, and removes the file. */
 export function takeToken(env: Environment): Environment {
   const { [PASSED]: path = "", ...rest } = env;

@@ -252,6 +252,7 @@ function callsOfFleet({ calls, claims, store, node, retentionRunner, uploadAbort
       },
     },
     takeJob: { mutate: needsHub("takeJob") },
+    nextJob: { mutate: needsHub("nextJob") },
     jobStates: { mutate: needsHub("jobStates") },
     signForJob: { mutate: needsHub("signForJob") },
     readJobPlace: { mutate: needsHub("readJobPlace") },

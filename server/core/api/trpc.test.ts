@@ -177,6 +177,7 @@ const EXPECTED: Record<Who, string[]> = {
     "probed",
     "mayReallocate",
     "takeJob",
+    "nextJob",
     "signForJob",
     "readJobPlace",
     "keepLogPart",

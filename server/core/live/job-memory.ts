@@ -40,6 +40,8 @@ export interface JobMemory {
   readonly queues: Map<string, QueueMemory>;
   /** Newest offer of each node by its id. */
   readonly offers: Map<string, JobOffer>;
+  /** Job whose inputs each node may read before it is handed the job, by the node's id. `until`: epoch ms. */
+  readonly offered: Map<string, { jobId: string; until: number }>;
   /** The waiting call of each node; a newer one ends it. */
   readonly waiting: Map<string, AbortController>;
   /** Output of attempts that people read now. */
@@ -61,6 +63,7 @@ export interface JobMemory {
 export const createJobMemory = (now: number): JobMemory => ({
   queues: new Map(),
   offers: new Map(),
+  offered: new Map(),
   waiting: new Map(),
   logs: new Map(),
   heard: new Map(),

@@ -16,9 +16,13 @@ const textOf = (wanted: number | null | undefined, before: string | null): strin
  * Sets the limits of this machine as `tidemark limit` does. Every worker and copy follows within a second. Faults: NO_SPACE,
  * WRITE_FAILED, READ_FAILED.
  */
-export async function limit({ state, session }: Agent, { up, down, until }: Limit): Promise<CommandDetail> {
+export async function limit(
+  { state: own, machine, session }: Agent,
+  { up, down, until }: Limit,
+): Promise<CommandDetail> {
   const leftMs = until === null ? null : until - session.hubNow();
   if (leftMs !== null && leftMs <= 0) return { up: null, down: null };
+  const state = machine?.state ?? own;
   const before = await readSetLimits(state);
   const wanted = { up: textOf(up, before.up), down: textOf(down, before.down) };
   await writeSetLimits(state, leftMs === null ? wanted : await limitsUntil(state, wanted, Date.now() + leftMs));

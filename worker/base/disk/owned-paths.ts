@@ -95,9 +95,11 @@ export const OWNED_PATHS = {
   },
   "input-cache": {
     paths:
-      "`objects/<two digits>/<digest>` and `uses/<id of the job>.json` in `.inputs` in the folder of `tidemark work --work-folder`",
+      "`objects/<two digits>/<digest>`, `uses/<id of the job>.json` and `uses/slot-<number>/<id of the job>.json` in `.inputs` in the folder of `tidemark work --work-folder`",
     why: "An object of an input that no job here uses makes way for one that is needed, or what it says is over. It is fetched again when a job needs it.",
-    fits: matches(new RegExp(`(^|/)\\.inputs/(objects/[0-9a-f]{2}/[0-9a-f]{64}|uses/${UUID}\\.json(\\.new)?)$`)),
+    fits: matches(
+      new RegExp(`(^|/)\\.inputs/(objects/[0-9a-f]{2}/[0-9a-f]{64}|uses/(slot-\\d{1,3}/)?${UUID}\\.json(\\.new)?)$`),
+    ),
   },
   "input-link": {
     paths: "links to `.inputs` in `<id of the job>` in the folder of `tidemark work --work-folder`",

@@ -18,7 +18,7 @@ import type { ProgramUser } from "../../program/program-user.ts";
 import { callStore, type Engine } from "../../transfer/engine.ts";
 import { makePlace, type JobPlace } from "../job-place.ts";
 import type { InputCache } from "./input-cache.ts";
-import { openJobEngine } from "./job-engine.ts";
+import { openJobEngine, type LeasedJob } from "./job-engine.ts";
 
 /** Most objects of one input. */
 const MOST_OBJECTS = 200_000;
@@ -30,31 +30,37 @@ interface Placed extends InputObject {
   link: string;
 }
 
-export interface Fetching {
+interface Reading {
   agent: Pick<Agent, "hub" | "options" | "session" | "throttle" | "state">;
-  job: TakenJob;
-  place: JobPlace;
-  user: ProgramUser | null;
+  job: LeasedJob & { name: string };
+  place: Pick<JobPlace, "cwd"> & { spec: { inputs: readonly JobInput[] } };
   cache: InputCache;
   signal: AbortSignal;
   /** Called before objects are fetched, with how many of all objects these are. */
   onFetch(about: { objects: number; bytes: number; of: number }): void;
 }
 
+export interface Fetching extends Reading {
+  job: TakenJob;
+  place: JobPlace;
+  user: ProgramUser | null;
+}
+
+/** Inputs of a job that this node has no lease of. */
+interface FetchingAhead extends Reading {
+  /** Most bytes to fetch; more are left to the attempt. */
+  mostBytes: number;
+  /** Part of the names of unfinished files, by which the next try goes on with them. */
+  copyId: string;
+}
 /**
  * Fetches the inputs of a job that are not on this machine yet, verifies them, and links them into the folders of the job.
  * @throws Fault BAD_INPUT, HOSTILE_NAME when the job cannot have these inputs; NO_SPACE, CANCELLED, those of hub and store
  */
 export async function fetchInputs(about: Fetching): Promise<void> {
   const { job, place, cache } = about;
-  const { inputs } = place.spec;
-  if (inputs.length === 0) return;
-  const found: { store: NodeStore; part: JobPlacePart; objects: Placed[] }[] = [];
-  for (const [index, input] of inputs.entries()) {
-    const part = { kind: "input" as const, index };
-    const { store, objects } = await listInput(about, part);
-    found.push({ store, part, objects: placeObjects(about, { input, store, objects }) });
-  }
+  if (place.spec.inputs.length === 0) return;
+  const found = await listInputs(about);
   const all = found.flatMap(({ objects }) => objects);
   const collision = findCollision(all.map(({ link }) => link));
   if (collision !== null)
@@ -66,23 +72,60 @@ export async function fetchInputs(about: Fetching): Promise<void> {
     job.id,
     all.map(({ cached }) => cached),
   );
-  const missing = new Map<string, Placed>();
-  for (const one of all) if (!(await cache.has(one.cached, one.sizeBytes))) missing.set(one.cached, one);
-  const bytes = [...missing.values()].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const { missing, bytes } = await findMissing(cache, all);
   about.onFetch({ objects: missing.size, bytes, of: all.length });
   await cache.makeRoom(bytes);
-  for (const { store, part, objects } of found) {
-    const wanted = objects.filter((one) => missing.get(one.cached) === one);
-    if (wanted.length > 0) await fetchObjects(about, { store, part, wanted });
-  }
+  const { connections } = about.agent.options;
+  // Workers with a common folder may fetch the same object at the same time.
+  const how = { connections, memoryBytes: MEMORY_BYTES, copyId: randomUUID() };
+  for (const input of found) await fetchMissing(about, { ...input, missing, ...how });
   await linkAll(about, all);
 }
 
-const refuse = ({ name }: TakenJob, detail: string): Fault =>
+/**
+ * Fetches the inputs of the job that this node is told of next, with few connections, and links nothing. Fetches nothing when they
+ * are larger than `mostBytes`. @throws Faults as `fetchInputs`
+ */
+export async function fetchAhead(about: FetchingAhead): Promise<void> {
+  const { cache, mostBytes, copyId } = about;
+  const found = await listInputs(about);
+  const all = found.flatMap(({ objects }) => objects);
+  const { missing, bytes } = await findMissing(cache, all);
+  if (missing.size === 0 || bytes > mostBytes) return;
+  about.onFetch({ objects: missing.size, bytes, of: all.length });
+  await cache.prepare();
+  await cache.makeRoom(bytes);
+  for (const input of found)
+    await fetchMissing(about, { ...input, missing, connections: 2, memoryBytes: MEMORY_BYTES / 4, copyId });
+}
+
+interface Found {
+  store: NodeStore;
+  part: JobPlacePart;
+  objects: Placed[];
+}
+
+async function listInputs(about: Reading): Promise<Found[]> {
+  const found: Found[] = [];
+  for (const [index, input] of about.place.spec.inputs.entries()) {
+    const part = { kind: "input" as const, index };
+    const { store, objects } = await listInput(about, part);
+    found.push({ store, part, objects: placeObjects(about, { input, store, objects }) });
+  }
+  return found;
+}
+
+async function findMissing(cache: InputCache, all: readonly Placed[]) {
+  const missing = new Map<string, Placed>();
+  for (const one of all) if (!(await cache.has(one.cached, one.sizeBytes))) missing.set(one.cached, one);
+  return { missing, bytes: [...missing.values()].reduce((sum, { sizeBytes }) => sum + sizeBytes, 0) };
+}
+
+const refuse = ({ name }: Pick<TakenJob, "name">, detail: string): Fault =>
   new Fault("BAD_INPUT", { op: "fetch inputs", subject: name, detail });
 
 async function listInput(
-  { agent: { hub }, job, signal }: Fetching,
+  { agent: { hub }, job, signal }: Reading,
   part: JobPlacePart,
 ): Promise<{ store: NodeStore; objects: InputObject[] }> {
   const { id: jobId, attempt, epoch } = job;
@@ -102,7 +145,7 @@ async function listInput(
 
 /** Returns where the objects of an input lie. The names come from a bucket, so each is checked. @throws Fault BAD_INPUT, HOSTILE_NAME */
 function placeObjects(
-  { job, place, cache }: Fetching,
+  { job, place, cache }: Reading,
   { input, store, objects }: { input: JobInput; store: NodeStore; objects: readonly InputObject[] },
 ): Placed[] {
   const { prefix, folder } = input;
@@ -121,14 +164,19 @@ function placeObjects(
   });
 }
 
-async function fetchObjects(
-  { agent, job, cache, signal }: Fetching,
-  { store, part, wanted }: { store: NodeStore; part: JobPlacePart; wanted: readonly Placed[] },
+async function fetchMissing(
+  { agent, job, cache, signal }: Reading,
+  about: Found & {
+    missing: ReadonlyMap<string, Placed>;
+    connections: number | null;
+    memoryBytes: number;
+    copyId: string;
+  },
 ): Promise<void> {
-  const { connections } = agent.options;
-  const open = openJobEngine(agent, job, { part, store, direction: "down", connections, memoryBytes: MEMORY_BYTES });
-  // Workers with a common folder may fetch the same object at the same time.
-  const copyId = randomUUID();
+  const { store, part, objects, missing, connections, memoryBytes, copyId } = about;
+  const wanted = objects.filter((one) => missing.get(one.cached) === one);
+  if (wanted.length === 0) return;
+  const open = openJobEngine(agent, job, { part, store, direction: "down", connections, memoryBytes });
   try {
     await downloadFiles(open.engine, {
       files: wanted,

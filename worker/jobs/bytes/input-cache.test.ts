@@ -69,3 +69,17 @@ it("a note of a job whose folder is gone holds nothing back, and a fetch that fi
   await cache.makeRoom(41);
   expect(await isThere(path)).toBe(false);
 });
+
+it("removes nothing that a job of another slot uses, also the same job", async () => {
+  const [one, other] = [openInputCache(folder, 25, "slot-1"), openInputCache(folder, 25, "slot-2")];
+  const [first, second] = [await land("a"), await land("b")];
+  for (const slot of ["slot-1", "slot-2"]) await mkdir(join(folder, slot, JOB), { recursive: true });
+  await one.use(JOB, [first]);
+  await other.use(JOB, [first]);
+  await one.leave(JOB);
+  await one.makeRoom(10);
+  expect([await isThere(first), await isThere(second)]).toEqual([true, false]);
+  await other.leave(JOB);
+  await one.makeRoom(20);
+  expect(await isThere(first)).toBe(false);
+});

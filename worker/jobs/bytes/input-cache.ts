@@ -22,6 +22,8 @@ export interface InputCache {
   has(path: string, sizeBytes: number): Promise<boolean>;
   /** Marks an object that was fetched and verified. */
   mark(path: string): Promise<void>;
+  /** Creates the folders of the cache. @throws Fault FOLDER_UNWRITABLE, NO_SPACE */
+  prepare(): Promise<void>;
   /** Notes which objects a job uses until `leave`, so that none of them is removed. */
   use(jobId: string, paths: readonly string[]): Promise<void>;
   leave(jobId: string): Promise<void>;
@@ -40,17 +42,26 @@ const SPARE_BYTES = 64 * 1024 * 1024;
 /** Returns the time by which an object is marked, seconds: a moment of the year 2001 that its name decides. */
 const markOf = (path: string): number => 978_307_200 + (parseInt(path.slice(-8), 16) % 31_536_000);
 
-export function openInputCache(workFolder: string, mostBytes: number | null): InputCache {
+/** Opens the cache of a work folder. `part`: folder of it with the folders of jobs of this worker, one of several; null: the whole. */
+export function openInputCache(workFolder: string, mostBytes: number | null, part: string | null = null): InputCache {
   const root = join(workFolder, ".inputs");
   const objects = join(root, "objects");
-  const usesOf = (jobId: string) => join(root, "uses", `${jobId}.json`);
+  const usesOf = (jobId: string) => join(root, "uses", part ?? "", `${jobId}.json`);
 
+  const prepare = async () => {
+    try {
+      await mkdir(join(root, "uses", part ?? ""), { recursive: true, mode: 0o755 });
+      await mkdir(objects, { recursive: true, mode: 0o755 });
+    } catch (error) {
+      throw diskFault(error, { op: "work", subject: root, otherwise: "FOLDER_UNWRITABLE" });
+    }
+  };
   const used = async (): Promise<Set<string>> => {
     const names = new Set<string>();
-    for (const file of await readdir(join(root, "uses")).catch(() => [])) {
-      const jobId = file.replace(/\.json$/, "");
+    for (const file of await readdir(join(root, "uses"), { recursive: true }).catch(() => [])) {
+      if (!file.endsWith(".json")) continue;
       // A worker that was killed leaves the note; the folder of the job has the links.
-      const isThere = await stat(join(workFolder, jobId)).then(
+      const isThere = await stat(join(workFolder, file.replace(/\.json$/, ""))).then(
         () => true,
         () => false,
       );
@@ -87,10 +98,10 @@ export function openInputCache(workFolder: string, mostBytes: number | null): In
       await chmod(path, 0o444);
       await utimes(path, Date.now() / 1_000, markOf(path));
     },
+    prepare,
     use: async (jobId, paths) => {
+      await prepare();
       try {
-        await mkdir(join(root, "uses"), { recursive: true, mode: 0o755 });
-        await mkdir(objects, { recursive: true, mode: 0o755 });
         await writeStateFile(usesOf(jobId), { names: paths.map((path) => path.slice(-64)) });
       } catch (error) {
         throw diskFault(error, { op: "work", subject: root, otherwise: "FOLDER_UNWRITABLE" });

@@ -8,10 +8,15 @@ import { createEngine, type Engine } from "../../transfer/engine.ts";
 import { createRetrier } from "../../transfer/store-session/retry.ts";
 import type { RequestSource } from "#storage/signing/signing.ts";
 
-type Leased = Pick<TakenJob, "id" | "attempt" | "epoch">;
+/** An attempt that this node has the lease of; attempt and epoch null: the job that `node.nextJob` told it of. */
+export interface LeasedJob {
+  id: TakenJob["id"];
+  attempt: number | null;
+  epoch: number | null;
+}
 
 /** Creates a request source for what a job names. @throws Faults of `node.signForJob`, HUB_UNREACHABLE */
-const createJobSource = (hub: Hub, { id: jobId, attempt, epoch }: Leased, part: JobPart): RequestSource => ({
+const createJobSource = (hub: Hub, { id: jobId, attempt, epoch }: LeasedJob, part: JobPart): RequestSource => ({
   sign: async (operations) => {
     const wanted = { jobId, attempt, epoch, part, operations: [...operations] };
     const { requests } = await hub.ask("signForJob", (client, signal) =>
@@ -29,7 +34,7 @@ export interface JobEngine {
 /** Opens an engine for bytes of a job beside its checkpoints, under the limits of this node. */
 export function openJobEngine(
   { hub, options, session, throttle }: Pick<Agent, "hub" | "options" | "session" | "throttle">,
-  job: Leased,
+  job: LeasedJob,
   about: {
     part: JobPart;
     store: Pick<NodeStore, "traits" | "endpoint" | "trust">;

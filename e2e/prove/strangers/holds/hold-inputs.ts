@@ -165,6 +165,7 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
       key: null,
     },
     "node.takeJob": { bootId: "boot-0000-0001", queue: "default", holds: [], waitSeconds: 0 },
+    "node.nextJob": { queue: "default" },
     "node.jobStates": { bootId: "boot-0000-0001", jobs: [] },
     "node.signForJob": {
       jobId: "no-such-job-0001",

@@ -137,3 +137,47 @@ it("two submissions with one key and the same places are one job", async () => {
   expect(await submit(job)).toEqual([one]);
   await expect(submit({ ...job, inputs: [{ prefix: "other" }] })).rejects.toEqual(fault("CONFLICT"));
 });
+
+it("lets a node read the inputs of the job that it would be handed next, and nothing else of it", async () => {
+  await store("data/a");
+  const [running = "", waiting = ""] = await submit(
+    {},
+    { inputs: [{ prefix: "data" }], outputs: [{ prefix: "out", folder: "out" }] },
+  );
+  expect((await take(first, { movesBytes })).id).toBe(running);
+  const ahead = { jobId: waiting, attempt: null, epoch: null };
+  const readAhead = () => nodeOf(first).readJobPlace({ ...ahead, part: input });
+  const signAhead = (part: JobPlacePart, operation: Operation) =>
+    nodeOf(first).signForJob({ ...ahead, part, operations: [operation] });
+  await expect(readAhead()).rejects.toEqual(refused);
+  const { job } = await nodeOf(first).nextJob({ queue: "default" });
+  expect(job).toMatchObject({ id: waiting, inputs: [{ prefix: "data" }] });
+  expect(job).not.toHaveProperty("secrets");
+  expect((await readAhead()).objects.map(({ key }) => key)).toEqual(["data/a"]);
+  expect((await signAhead(input, get("data/a"))).requests).toHaveLength(1);
+  for (const [part, operation] of [
+    [input, get("database")],
+    [input, put("data/a")],
+    [output, put("out/a")],
+  ] as const)
+    await expect(signAhead(part, operation)).rejects.toEqual(refused);
+  const log = { ...ahead, part: { kind: "log" as const }, operations: [put("log")] };
+  await expect(nodeOf(first).signForJob(log)).rejects.toEqual(refused);
+  await expect(nodeOf(second).readJobPlace({ ...ahead, part: input })).rejects.toEqual(refused);
+  // It waits still, for any node, and then is no longer the one that this node would be handed.
+  expect((await take(second, { movesBytes })).id).toBe(waiting);
+  await expect(readAhead()).rejects.toEqual(refused);
+  expect(await nodeOf(first).nextJob({ queue: "default" })).toEqual({ job: null });
+});
+
+it("tells a node of no job of a paused queue, nor of one whose needs it does not meet, nor of one without inputs", async () => {
+  const next = async (changes = {}) => (await nodeOf(first).nextJob({ queue: "default", ...changes })).job?.id ?? null;
+  const [id = ""] = await submit({ inputs: [{ prefix: "data" }], needs: { gpuMemoryBytes: 24e9 } });
+  expect(await next()).toBeNull();
+  expect(await next({ gpuMemoryBytes: 24e9 })).toBe(id);
+  await people().pauseQueue({ queue: "default" });
+  expect(await next({ gpuMemoryBytes: 24e9 })).toBeNull();
+  await people().resumeQueue({ queue: "default" });
+  await submit({ priority: 1 });
+  expect(await next({ gpuMemoryBytes: 24e9 })).toBeNull();
+});

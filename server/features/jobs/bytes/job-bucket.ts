@@ -9,6 +9,7 @@ import { sealingOf } from "#server/core/profiles/seal-keys.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { holdsLease } from "../holds-lease.ts";
 import type { LeasedAttempt } from "./lease-of.ts";
+import type { OfferedJob } from "./next-job.ts";
 
 /** The bucket of an input or output of an attempt, as its node may use it. */
 export interface JobBucket {
@@ -26,20 +27,26 @@ export async function ownKeysOf(db: Hub["db"], bucket: string): Promise<(key: st
 }
 
 /**
- * Opens the bucket of an input or output for the node that has the lease of the attempt. @throws Fault NOT_THIS_NODES when the
+ * Opens the bucket of an input or output for the node that has the lease of the attempt, or of an input for the node that was
+ * told of the job. @throws Fault NOT_THIS_NODES when the
  * lease is over or the job has no such place, NOT_FOUND, SEAL_REQUIRED, HISTORY_UNREAD
  */
 export async function openJobBucket(
   hub: Hub,
-  open: LeasedAttempt,
+  open: LeasedAttempt | OfferedJob,
   { part, nodeProfileId }: { part: JobPlacePart; nodeProfileId: string },
 ): Promise<JobBucket> {
-  const { job, epoch, nodeId, endedAt } = open;
+  const { job } = open;
   const refuse = (detail: string): Fault =>
     new Fault("NOT_THIS_NODES", { op: `${part.kind} of a job`, subject: job.name, detail });
-  if (endedAt !== null) throw refuse("the attempt is over");
-  if (nodeId === null || !(await holdsLease(hub.db, { run: job.run, epoch, nodeId })))
-    throw refuse("another node has the run of the job");
+  if (open.attempt === null) {
+    if (part.kind !== "input") throw refuse("the job was not handed to the node");
+  } else {
+    const { epoch, nodeId, endedAt } = open;
+    if (endedAt !== null) throw refuse("the attempt is over");
+    if (nodeId === null || !(await holdsLease(hub.db, { run: job.run, epoch, nodeId })))
+      throw refuse("another node has the run of the job");
+  }
   const spec = readStored(job.spec, jobSpec);
   const places: readonly (JobInput | JobOutput)[] = (part.kind === "input" ? spec?.inputs : spec?.outputs) ?? [];
   const place = places[part.index];

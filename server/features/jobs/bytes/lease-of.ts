@@ -15,10 +15,11 @@ export type LeasedAttempt = JobAttempt & { job: Job };
 export async function findOwnAttempt(
   { db, now }: Pick<Hub, "db" | "now">,
   { nodeId }: NodeCaller,
-  { jobId, attempt, epoch }: { jobId: string; attempt: number; epoch: number },
+  { jobId, attempt, epoch }: { jobId: string; attempt: number | null; epoch: number | null },
 ): Promise<LeasedAttempt> {
   const refuse = (detail: string): Fault =>
     new Fault("NOT_THIS_NODES", { op: "sign for a job", subject: jobId, detail });
+  if (attempt === null) throw refuse("it names no attempt");
   const row = await db.jobAttempt.findUnique({ where: { jobId_attempt: { jobId, attempt } }, include: { job: true } });
   if (row === null || row.nodeId !== nodeId || row.epoch !== epoch)
     throw refuse("this attempt was not handed to the node under this epoch");

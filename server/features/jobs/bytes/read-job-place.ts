@@ -9,6 +9,7 @@ import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
 import { nodeStoreOf } from "#server/core/nodes/hello.ts";
 import { openJobBucket } from "./job-bucket.ts";
 import { findOwnAttempt } from "./lease-of.ts";
+import { findOffered } from "./next-job.ts";
 
 const PAGE = 1_000;
 
@@ -21,7 +22,8 @@ export async function readJobPlace(
   input: z.infer<typeof readJobPlaceInput>,
 ): Promise<JobPlaceAnswer> {
   const node = liveNodeOf(hub, caller.nodeId);
-  const open = await findOwnAttempt(hub, caller, input);
+  const open =
+    input.attempt === null ? await findOffered(hub, caller, input.jobId) : await findOwnAttempt(hub, caller, input);
   const { part, from } = input;
   const { place, store, isOwn } = await openJobBucket(hub, open, { part, nodeProfileId: node.profileId });
   const told = await nodeStoreOf(hub, store.profileId);

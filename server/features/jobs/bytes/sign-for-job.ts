@@ -15,6 +15,7 @@ import { liveNodeOf } from "#server/core/nodes/live-node-of.ts";
 import { sealingOfRun } from "#server/core/profiles/seal-keys.ts";
 import { openJobBucket, type JobBucket } from "./job-bucket.ts";
 import { findOwnAttempt, type LeasedAttempt } from "./lease-of.ts";
+import { findOffered, type OfferedJob } from "./next-job.ts";
 
 /**
  * Signs requests of a node for an attempt of a job that it was handed: parts of its log, reads of what its inputs name, and
@@ -60,7 +61,7 @@ async function allowWrite(hub: Hub, operation: Operation, { place, store, isOwn 
 /** Opens the bucket of an input or output, and checks the requests. */
 async function openPlace(
   hub: Hub,
-  { open, node }: { open: LeasedAttempt; node: LiveNode },
+  { open, node }: { open: LeasedAttempt | OfferedJob; node: LiveNode },
   { part, operations }: { part: JobPlacePart; operations: readonly Operation[] },
 ): Promise<OpenStore> {
   const bucket = await openJobBucket(hub, open, { part, nodeProfileId: node.profileId });
@@ -94,9 +95,7 @@ export async function signForJob(
 ): Promise<{ requests: SignedRequest[] }> {
   const { part, operations } = input;
   const node = liveNodeOf(hub, caller.nodeId);
-  const at = { open: await findOwnAttempt(hub, caller, input), node };
-  const store =
-    part.kind === "log" ? await openForLog(hub, at, operations) : await openPlace(hub, at, { part, operations });
+  const store = await openPart();
   const { profileId, profileName } = store;
   const action = part.kind === "input" ? "sign reads" : "sign writes";
   await hub.keyUses.note({ caller, profileId, profileName, action, times: operations.length });
@@ -104,4 +103,12 @@ export async function signForJob(
   const requests = await store.signForNode(operations, { ifThere: part.kind === "output" ? "replace" : "keep" });
   hub.counters.signatures += requests.length;
   return { requests };
+
+  async function openPart(): Promise<OpenStore> {
+    if (part.kind === "log")
+      return openForLog(hub, { open: await findOwnAttempt(hub, caller, input), node }, operations);
+    const { attempt, jobId } = input;
+    const open = await (attempt === null ? findOffered(hub, caller, jobId) : findOwnAttempt(hub, caller, input));
+    return openPlace(hub, { open, node }, { part, operations });
+  }
 }
