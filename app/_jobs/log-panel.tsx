@@ -47,13 +47,15 @@ export function LogPanel({ jobId, attempts }: { jobId: string; attempts: readonl
       side={
         <>
           {attempts.length > 1 && (
-            <PlainSelect
-              label="Attempt"
-              value={String(attempt)}
-              placeholder="Attempt"
-              choices={attempts.map((number) => ({ value: String(number), label: `Attempt ${number}` }))}
-              onChange={(value) => setChosen(Number(value))}
-            />
+            <div className="w-36">
+              <PlainSelect
+                label="Attempt"
+                value={String(attempt)}
+                placeholder="Attempt"
+                choices={attempts.map((number) => ({ value: String(number), label: `Attempt ${number}` }))}
+                onChange={(value) => setChosen(Number(value))}
+              />
+            </div>
           )}
           <SearchField label="Find in the output" value={words} placeholder="Find in the output" onChange={setWords} />
         </>

@@ -147,7 +147,7 @@ test("a job is watched while it trains; its node is killed, and it goes on at an
   writeFileSync(held, "");
   const program = join(ROOT, "e2e/stage/training-program.ts");
   // The program stops after its next step while `ckpt/hold` is there.
-  const training = `mkdir -p ckpt; test -e ${held} && touch ckpt/hold; exec ${process.execPath} ${program} "$PWD/ckpt" 3`;
+  const training = `mkdir -p ckpt; test -e ${held} && touch ckpt/hold; WITH_LOSS=1 exec ${process.execPath} ${program} "$PWD/ckpt" 3`;
   const one = await start("one");
   await openSignedIn(page, stage);
   await page.goto(`${stage.hub.url}/jobs?do=submit`);
@@ -177,6 +177,7 @@ test("a job is watched while it trains; its node is killed, and it goes on at an
   await expect(second.getByText("completed")).toBeVisible();
   await expect(second.getByText("from 10 to 40, safe up to 40", { exact: true })).toBeVisible();
   await expect(page.getByText("done", { exact: true })).toBeVisible();
+  await expect(page.getByRole("figure", { name: "loss" }).getByText("0.025")).toBeVisible();
   await expectSound(page);
   await page.screenshot({ path: "test-results/job-light.png", fullPage: true });
   await page.emulateMedia({ colorScheme: "dark" });

@@ -6,7 +6,8 @@ import { layersOf, writeSafetensors } from "./write-checkpoint.ts";
 /**
  * A training program for tests: `node training-program.ts FOLDER STEPS [EXIT]`. Like the Trainer of transformers it resumes
  * from the checkpoint with the highest step, and writes the files of a checkpoint directly into its folder. It exits with 42
- * when the found checkpoint is torn, and with 43 when `tidemark run` named another one.
+ * when the found checkpoint is torn, and with 43 when `tidemark run` named another one. With WITH_LOSS in its environment
+ * each checkpoint records a loss.
  */
 const [folder = "", steps = "0", exit = "0"] = process.argv.slice(2);
 const TORN = 42;
@@ -49,7 +50,8 @@ async function save(step: number): Promise<void> {
     writeSafetensors(join(path, name), layersOf(BYTES));
     await pause(20);
   }
-  writeFileSync(join(path, "trainer_state.json"), JSON.stringify({ global_step: step, log_history: [] }));
+  const history = process.env["WITH_LOSS"] === undefined ? [] : [{ step, loss: 1 / step }];
+  writeFileSync(join(path, "trainer_state.json"), JSON.stringify({ global_step: step, log_history: history }));
   console.log(`saved ${step}`);
 }
 

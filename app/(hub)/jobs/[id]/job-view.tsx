@@ -31,6 +31,7 @@ const ChangeJobsDialog = onDemand(() =>
   import("../../../_jobs/change-jobs-dialog.tsx").then((part) => part.ChangeJobsDialog),
 );
 
+const JobMetrics = onItsWay(() => import("../../../_jobs/job-metrics.tsx").then((part) => part.JobMetrics));
 const LogPanel = onItsWay(() => import("../../../_jobs/log-panel.tsx").then((part) => part.LogPanel));
 
 /** Shows one job: its state and why, its attempts, what it runs and what it needs. */
@@ -83,6 +84,7 @@ function JobBody({ job }: { job: JobDetail }) {
       {why !== null && <Banner tone={job.state === "failed" ? "lost" : "quiet"} title={why} />}
       {job.waits !== null && <Banner tone="quiet" title={`Waits: ${visibleText(job.waits)}`} />}
       <AttemptsPanel attempts={job.attemptRows} />
+      {job.attemptRows.length > 0 && (job.spec?.watch.length ?? 0) > 0 && <JobMetrics job={job} />}
       {job.attemptRows.length > 0 && job.kelpie === null && (
         <LogPanel jobId={job.id} attempts={job.attemptRows.map(({ attempt }) => attempt)} />
       )}
