@@ -1,6 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { startSaladEmulator, type SaladEmulator } from "#storage/testing/salad-emulator.ts";
+import { nodeName } from "#protocol/base/names.ts";
+import { queueName } from "#protocol/jobs/job-spec.ts";
 import { createKelpieClient, type KelpieClient } from "../stage/kelpie-client.ts";
 import { startKelpieEmulator, type KelpieEmulator } from "../stage/kelpie-emulator.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
@@ -12,14 +15,17 @@ import { waitUntil } from "../stage/wait-until.ts";
 let stage: Stage;
 let kelpie: KelpieEmulator;
 let token: string;
+let salad: SaladEmulator;
 beforeAll(async () => {
-  stage = await openStage();
+  salad = await startSaladEmulator();
+  stage = await openStage({ hub: { env: { TIDEMARK_SALAD_API_URL: salad.url } } });
   ({ token } = await stage.client.apiTokens.create.mutate({ name: "import", role: "operator" }));
   kelpie = await startKelpieEmulator();
 });
 afterAll(async () => {
   await kelpie.close();
   await stage.close();
+  await salad.close();
 });
 
 const tidemark = (args: string[]) => {
@@ -68,7 +74,6 @@ test("a running queue moves: every job runs to its end once, also those that a w
   rmSync(join(stage.dir, "hold"));
   const moved = await moving;
   expect([moved.code, moved.stdout]).toEqual([0, expect.stringContaining("moved")]);
-  expect(moved.stderr + moved.stdout).toContain("1 scaling rules stay there");
   const done = () => readFileSync(join(stage.dir, "done"), "utf8").trim().split("\n");
   await waitUntil("every job has ended", async () => new Set(done()).size === names.length);
   await waitUntil("nothing waits or runs here", async () => {
@@ -84,6 +89,52 @@ test("a running queue moves: every job runs to its end once, also those that a w
   const completedHere = (body["jobs"] as Record<string, unknown>[]).map(nameOf);
   expect([...completedThere, ...completedHere].toSorted()).toEqual(names.toSorted());
   expect(kelpie.jobs.filter(({ status }) => status === "pending" || status === "running")).toEqual([]);
+});
+
+test("scaling rules move with the groups that an account of the hub has, and the others stay there and are named", async () => {
+  const { organization, project, key } = salad;
+  const account = { name: nodeName.parse("salad"), provider: "salad" as const, organization, project };
+  const { id: accountId } = await stage.client.groups.accounts.create.mutate({ account, key });
+  const [trainers, others] = [salad.addGroup("trainers"), salad.addGroup("others")];
+  const limits = { min: 1, max: 2, idleMs: 0, cooldownMs: 0 };
+  const own = queueName.parse("own");
+  await stage.client.groups.setRule.mutate({ accountId, group: "others", queue: own, limits });
+  const elsewhere = "3f6c1f2e-8f7e-4c39-9a4b-0b6f1a5f9a01";
+  for (const group of [trainers.id, others.id, elsewhere])
+    kelpie.rules.set(group, {
+      container_group_id: group,
+      min_replicas: 1,
+      max_replicas: 7,
+      idle_threshold_seconds: 240,
+      org_name: organization,
+    });
+
+  const shown = await tidemark(["--kelpie", `${kelpie.url}/kelpie`]);
+  expect(shown.stderr + shown.stdout).toContain("one scaling rule would be set");
+  expect(kelpie.rules.size).toBe(3);
+  const readRules = async () => {
+    const { groups } = await stage.client.groups.list.query({ accountId });
+    return Object.fromEntries(groups.map(({ name, rule }) => [name, rule === null ? null : [rule.queue, rule.limits]]));
+  };
+  expect(await readRules()).toEqual({ trainers: null, others: ["own", limits] });
+
+  const moved = await tidemark(["--kelpie", `${kelpie.url}/kelpie`, "--move", "--json"]);
+  expect(moved.code).toBe(0);
+  const lines = (moved.stderr + moved.stdout).split("\n").flatMap((line) => (line.startsWith("{") ? [line] : []));
+  expect(lines.map((line): unknown => JSON.parse(line))).toContainEqual(
+    expect.objectContaining({ type: "scaling-rules", set: [trainers.id], kept: [others.id], left: [elsewhere] }),
+  );
+  expect([...kelpie.rules.keys()]).toEqual([elsewhere]);
+  expect(await readRules()).toMatchObject({
+    trainers: [trainers.id, { min: 1, max: 7, idleMs: 240_000 }],
+    others: ["own", limits],
+  });
+  // A client of Kelpie reads it here as it did there.
+  const client = here(trainers.id);
+  expect(await client.call(`GET /scaling-rules/${trainers.id}`)).toMatchObject({
+    status: 200,
+    body: { container_group_id: trainers.id, min_replicas: 1, max_replicas: 7, idle_threshold_seconds: 240 },
+  });
 });
 
 test("a file of jobs is imported once, however often it is read, and a bad job leaves only itself out", async () => {

@@ -11,6 +11,8 @@ export interface KelpieEmulator {
   url: string;
   key: string;
   jobs: readonly EmulatedJob[];
+  /** Scaling rules, by the id of the container group. */
+  rules: Map<string, Record<string, unknown>>;
   close(): Promise<void>;
 }
 
@@ -39,6 +41,7 @@ const NOT_FOUND: Answer = [404, { error: "Not Found", message: "Job not found" }
 
 export async function startKelpieEmulator(): Promise<KelpieEmulator> {
   const jobs: EmulatedJob[] = [];
+  const rules: KelpieEmulator["rules"] = new Map();
   const key = randomUUID();
   const now = () => new Date().toISOString();
   const set = (job: EmulatedJob, status: string) => Object.assign(job, { status, [status]: now() });
@@ -88,13 +91,15 @@ export async function startKelpieEmulator(): Promise<KelpieEmulator> {
       if (job !== undefined) set(job, "completed");
       return [200, { message: "Completed reported" }];
     },
-    "GET /scaling-rules": () => [200, { _count: 1, rules: [{ container_group_id: randomUUID() }] }],
+    "GET /scaling-rules": () => [200, { _count: rules.size, rules: [...rules.values()] }],
   };
 
   const answer = async (request: IncomingMessage): Promise<Answer> => {
     if (request.headers["x-kelpie-key"] !== key) return [403, { error: "Forbidden", message: "Invalid API Key" }];
     const url = new URL(request.url ?? "", "http://kelpie");
     const path = url.pathname.replace(/^\/kelpie/, "");
+    const rule = /^\/scaling-rules\/([^/]+)$/.exec(path)?.[1];
+    if (request.method === "DELETE" && rule !== undefined) return rules.delete(rule) ? [204, null] : [404, {}];
     const id = /^\/jobs\/([^/]+)/.exec(path)?.[1];
     const route = routes[`${request.method ?? ""} ${id === undefined ? path : path.replace(id, "ID")}`];
     if (route === undefined) return [404, { error: "Route Not Found" }];
@@ -112,6 +117,7 @@ export async function startKelpieEmulator(): Promise<KelpieEmulator> {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     key,
     jobs,
+    rules,
     close: async () => {
       server.closeAllConnections();
       server.close();

@@ -8,7 +8,15 @@ import { noteRefusal } from "../core/accounts/auth/refusals.ts";
 import type { Hub } from "../core/api/hub.ts";
 import { KELPIE_BODY, PARSED_HERE_BYTES } from "../core/api/large-inputs.ts";
 import { faultDataOf, OWN_FAILURES } from "../core/api/trpc-error.ts";
-import { answerKelpie, type KelpieAnswer } from "../features/jobs/kelpie/answer-kelpie.ts";
+import {
+  changeKelpieRule,
+  listKelpieRules,
+  readKelpieRule,
+  removeKelpieRule,
+  setKelpieRule,
+} from "../features/groups/kelpie-rules.ts";
+import { answerKelpie } from "../features/jobs/kelpie/answer-kelpie.ts";
+import type { KelpieAnswer, ScalingRules } from "../features/jobs/kelpie/kelpie-call.ts";
 import type { KelpieCaller } from "../features/jobs/kelpie/kelpie-caller.ts";
 import { asCaller } from "../platform/caller-turns.ts";
 import { writeJson } from "../platform/json-pieces.ts";
@@ -111,6 +119,14 @@ const bodyReader = (hub: Hub, request: IncomingMessage, caller: KelpieCaller) =>
   }
 };
 
+const rulesOf = (hub: Hub): ScalingRules => ({
+  list: () => listKelpieRules(hub),
+  read: (id) => readKelpieRule(hub, id),
+  set: (caller, rule) => setKelpieRule({ hub, caller }, rule),
+  change: (caller, id, change) => changeKelpieRule({ hub, caller }, id, change),
+  remove: (caller, id) => removeKelpieRule({ hub, caller }, id),
+});
+
 async function answer(hub: Hub, request: IncomingMessage, url: URL): Promise<KelpieAnswer> {
   const address = addressOf(request, hub.settings);
   const credentials = credentialsOf(hub, request, address);
@@ -126,7 +142,13 @@ async function answer(hub: Hub, request: IncomingMessage, url: URL): Promise<Kel
   const method = request.method ?? "GET";
   const path = url.pathname.slice(PATH.length);
   const leave = hub.loop.enter(`kelpie ${method}`);
-  const call = { hub, caller, query: url.searchParams, readBody: bodyReader(hub, request, caller) };
+  const call = {
+    hub,
+    caller,
+    query: url.searchParams,
+    readBody: bodyReader(hub, request, caller),
+    rules: rulesOf(hub),
+  };
   return asCaller(turnOf(caller), () => answerKelpie({ method, path }, call)).finally(leave);
 }
 
@@ -148,7 +170,7 @@ export async function serveKelpie(hub: Hub, request: IncomingMessage, response: 
     const retryAfterMs = error instanceof Fault ? error.context.retryAfterMs : undefined;
     if (retryAfterMs !== undefined) response.setHeader("retry-after", String(Math.ceil(retryAfterMs / 1_000)));
   }
-  const text = await writeJson(body);
+  const text = body === null ? undefined : await writeJson(body);
   response.writeHead(status, { "content-type": "application/json", "cache-control": "no-store" });
   response.end(text);
   if (request.complete) return;

@@ -162,7 +162,7 @@ export function connectHub(base: string, options: HubOptions): Hub {
 }
 
 /** Procedures for people that commands of this worker call, with an API token. */
-export type PeopleClient = Pick<ReturnType<typeof createClient>, "jobs">;
+export type PeopleClient = Pick<ReturnType<typeof createClient>, "jobs" | "groups">;
 
 /** Makes one call to a hub for a person. @throws Faults of the procedure, HUB_UNREACHABLE, HUB_NOT_TIDEMARK, CANCELLED */
 export async function askAsPerson<T>(

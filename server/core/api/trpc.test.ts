@@ -103,7 +103,7 @@ const EXPECTED: Record<Who, string[]> = {
     ...["set", "pause", "remove"].map((verb) => `jobs.${verb}Schedule`),
     "jobs.pauseQueue",
     "jobs.resumeQueue",
-    ...["act", "setRule", "removeRule"].map((name) => `groups.${name}`),
+    ...["act", "setRule", "importRules", "removeRule"].map((name) => `groups.${name}`),
     "alerts.acknowledge",
     "alerts.mute",
     ...["pin", "unpin", "tag", "untag", "note", "trash", "bringBack"].map((name) => `checkpoints.${name}`),

@@ -6,10 +6,12 @@ import {
   setRuleInput,
   updateAccountInput,
 } from "#protocol/groups/groups.ts";
+import { importRulesInput } from "#protocol/groups/kelpie-rules.ts";
 import { byId } from "#protocol/wire/requests.ts";
 import { admin, operator, router, viewer } from "#server/core/api/trpc.ts";
 import { createAccount, listAccounts, removeAccount, testAccount, updateAccount } from "./accounts.ts";
 import { actOnInstances } from "./act-on-instances.ts";
+import { importRules } from "./kelpie-rules.ts";
 import { listGroups } from "./list-groups.ts";
 import { removeRule, setRule } from "./rules.ts";
 
@@ -25,5 +27,6 @@ export const groupsRouter = router({
   list: viewer.input(listGroupsInput).query(({ ctx, input }) => listGroups(ctx.hub, input)),
   act: operator.input(actInput).mutation(({ ctx, input }) => actOnInstances(ctx, input)),
   setRule: operator.input(setRuleInput).mutation(({ ctx, input }) => setRule(ctx, input)),
+  importRules: operator.input(importRulesInput).mutation(({ ctx, input }) => importRules(ctx, input)),
   removeRule: operator.input(removeRuleInput).mutation(({ ctx, input }) => removeRule(ctx, input)),
 });

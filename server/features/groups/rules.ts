@@ -8,7 +8,10 @@ import { newId } from "#server/platform/random-id.ts";
 import { findAccount } from "./open-provider.ts";
 
 /** Sets the rule of a group, for one that the provider does not know yet too. @throws Fault NOT_FOUND */
-export async function setRule(context: Context, input: z.infer<typeof setRuleInput>): Promise<{ ok: true }> {
+export async function setRule(
+  context: Pick<Context, "hub" | "caller">,
+  input: z.infer<typeof setRuleInput>,
+): Promise<{ ok: true }> {
   const { hub } = context;
   const { accountId, group: groupName, queue, limits, isEnabled } = input;
   const account = await findAccount(hub, accountId);
@@ -25,7 +28,10 @@ export async function setRule(context: Context, input: z.infer<typeof setRuleInp
 }
 
 /** Removes the rule of a group, which stays as it is. @throws Fault NOT_FOUND */
-export async function removeRule(context: Context, input: z.infer<typeof removeRuleInput>): Promise<{ ok: true }> {
+export async function removeRule(
+  context: Pick<Context, "hub" | "caller">,
+  input: z.infer<typeof removeRuleInput>,
+): Promise<{ ok: true }> {
   const { hub } = context;
   const { accountId, group: groupName } = input;
   const account = await findAccount(hub, accountId);

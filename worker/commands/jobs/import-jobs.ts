@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { ImportedRule, KelpieRule } from "#protocol/groups/kelpie-rules.ts";
 import { importKelpieInput, type ImportedKelpieJob, type KelpieImport } from "#protocol/jobs/kelpie.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
@@ -41,23 +42,24 @@ export async function importJobs(verb: Verb, operands: readonly string[]): Promi
     const whom = count === 1 ? shownName(first) : `${shownName(first)} and ${formatCount(count - 1)} more`;
     terminal.say(`${whom}: ${says}.`, { type: "job-advice", says, count, first });
   }
-  const rules = (await source?.countRules()) ?? 0;
-  if (rules > 0) {
-    const text = `${formatCount(rules)} scaling rules stay there: the hub does not scale container groups.`;
-    terminal.say(text, { type: "scaling-rules-left", rules });
-  }
+  const rules = source === null ? null : { ask, source, ...(await source.listRules()) };
   const known = await send(ask, jobs, true);
   const fresh = known.filter(({ isNew }) => isNew).length;
   const queues = [...new Set(jobs.map(({ submission }) => submission.container_group_id))];
   const counts = { jobs: jobs.length, fresh, known: jobs.length - fresh, refused: refused.length, queues };
   const isShown = config.isOn("dry-run") || (source !== null && !config.isOn("move"));
   if (isShown) {
+    if (rules !== null) await importRules(verb, rules, "show");
     const how = source === null ? "" : " Add --move to import them and cancel them there.";
     const text = `${sumOf(counts)} would be imported.${how}`;
     terminal.result(text, { type: "jobs-imported", dryRun: true, moved: 0, ...counts });
     return refused.length > 0 ? EXIT.partly : EXIT.ok;
   }
-  if (source !== null) return move(verb, { ask, source, jobs, counts });
+  if (source !== null && rules !== null) {
+    await move(verb, { ask, source, jobs, counts });
+    await importRules(verb, rules, "move");
+    return refused.length > 0 ? EXIT.partly : EXIT.ok;
+  }
   await send(ask, jobs, false);
   terminal.result(`${sumOf(counts)} imported.`, { type: "jobs-imported", dryRun: false, moved: 0, ...counts });
   return refused.length > 0 ? EXIT.partly : EXIT.ok;
@@ -121,6 +123,48 @@ async function send(ask: Ask, jobs: readonly ImportedKelpieJob[], dryRun: boolea
   return answers;
 }
 
+interface Rules {
+  ask: Ask;
+  source: KelpieSource;
+  rules: readonly KelpieRule[];
+  /** Number of rules in a form that the hub does not take. */
+  refused: number;
+}
+
+/**
+ * Sets the scaling rules in the hub, and removes there those whose group the hub scales now: two autoscalers would undo each
+ * other's decisions. Moved after the jobs, because a rule without jobs would shrink its group. With "show" nothing is changed.
+ */
+async function importRules({ terminal }: Verb, given: Rules, how: "show" | "move"): Promise<void> {
+  const { ask, source, rules, refused } = given;
+  const dryRun = how === "show";
+  const answers: ImportedRule[] = [];
+  for (let from = 0; from < rules.length; from += AT_ONCE) {
+    const some = rules.slice(from, from + AT_ONCE);
+    const answer = await ask("groups.importRules", (client, signal) =>
+      client.groups.importRules.mutate({ rules: some, dryRun }, { signal }),
+    );
+    answers.push(...answer.rules);
+  }
+  const idsOf = (outcome: ImportedRule["outcome"]) =>
+    answers.filter((one) => one.outcome === outcome).map(({ containerGroupId }) => containerGroupId);
+  const [set, kept, left] = [idsOf("set"), idsOf("kept"), idsOf("unknown")];
+  if (!dryRun) for (const id of [...set, ...kept]) await source.removeRule(id);
+  const parts = [
+    ...(set.length === 0 ? [] : [`${rulesWords(set.length)} ${dryRun ? "would be set" : "set"}`]),
+    ...(kept.length === 0 ? [] : [`${rulesWords(kept.length)} not imported, because the groups have rules here`]),
+    ...(left.length === 0
+      ? []
+      : [`${rulesWords(left.length)} not imported, because no account on the page Groups has their container groups`]),
+    ...(refused === 0 ? [] : [`${rulesWords(refused)} of another form not imported`]),
+  ];
+  if (parts.length === 0) return;
+  terminal.say(`${parts.join("; ")}.`, { type: "scaling-rules", dryRun, set, kept, left, refused });
+}
+
+const rulesWords = (count: number): string =>
+  count === 1 ? "one scaling rule" : `${formatCount(count)} scaling rules`;
+
 interface Moving {
   ask: Ask;
   source: KelpieSource;
@@ -132,7 +176,7 @@ interface Moving {
  * Moves jobs so that none is lost and none runs twice: their queues are paused here, the jobs are imported, canceled there one by
  * one, and handed out when the workers there have heard it. A job that ended there meanwhile is canceled here.
  */
-async function move(verb: Verb, { ask, source, jobs, counts }: Moving): Promise<number> {
+async function move(verb: Verb, { ask, source, jobs, counts }: Moving): Promise<void> {
   const { terminal } = verb;
   const rows = await ask("jobs.queues", (client, signal) => client.jobs.queues.query(undefined, { signal }));
   const paused = new Set(rows.flatMap(({ queue, pausedAt }) => (pausedAt === null ? [] : queue)));
@@ -151,7 +195,6 @@ async function move(verb: Verb, { ask, source, jobs, counts }: Moving): Promise<
     const over = ended.length === 0 ? "" : `; ${formatCount(ended.length)} had ended there`;
     const text = `${formatCount(moved)} jobs of ${formatCount(counts.queues.length)} queues moved${over}.`;
     terminal.result(text, { type: "jobs-imported", dryRun: false, moved, ...counts });
-    return counts.refused > 0 ? EXIT.partly : EXIT.ok;
   } catch (error) {
     if (own.length > 0) {
       const names = own.map(shownName).join(", ");

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
+import { kelpieRule, type KelpieRule } from "#protocol/groups/kelpie-rules.ts";
 import { KELPIE_STATUSES, type KelpieStatus } from "#protocol/jobs/kelpie.ts";
 import { networkFetch } from "#storage/network/fetch.ts";
 import type { Config } from "../../command-line/config.ts";
@@ -28,8 +29,10 @@ export interface CanceledThere {
 export interface KelpieSource {
   /** Lists the pending and running jobs, oldest first. @throws Fault KELPIE_REFUSED, KELPIE_UNREACHABLE */
   list(): Promise<KelpieJobRead[]>;
-  /** Counts the scaling rules. Faults as of `list`. */
-  countRules(): Promise<number>;
+  /** Lists the scaling rules; `refused` are those in a form that the hub does not take. Faults as of `list`. */
+  listRules(): Promise<{ rules: KelpieRule[]; refused: number }>;
+  /** Removes a scaling rule. Faults as of `list`. */
+  removeRule(id: string): Promise<void>;
   /** Cancels a job. Faults as of `list`. */
   cancel(id: string): Promise<void>;
   /** Reads a job that was canceled. Faults as of `list`. */
@@ -150,9 +153,16 @@ function connect({ base, headers, signal }: Connection): KelpieSource {
       }
       return [...found.values()];
     },
-    countRules: async () => {
+    listRules: async () => {
       const answer = await call("GET", "/scaling-rules");
-      return answer.status === 404 ? 0 : read(rules, answer).rules.length;
+      const all = answer.status === 404 ? [] : read(rules, answer).rules;
+      const taken = all.flatMap((one) => kelpieRule.safeParse(one).data ?? []);
+      return { rules: taken, refused: all.length - taken.length };
+    },
+    removeRule: async (id) => {
+      const answer = await call("DELETE", `/scaling-rules/${encodeURIComponent(id)}`);
+      // It was removed meanwhile.
+      if (answer.status !== 404) read(z.unknown(), answer);
     },
     cancel: async (id) => {
       read(z.unknown(), await call("DELETE", pathOf(id)));

@@ -153,6 +153,17 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
       limits: { min: 0, max: 500, idleMs: 0, cooldownMs: 0 },
       isEnabled: true,
     },
+    "groups.importRules": {
+      rules: [
+        {
+          container_group_id: "3f6c1f2e-8f7e-4c39-9a4b-0b6f1a5f9a01",
+          min_replicas: 0,
+          max_replicas: 1,
+          idle_threshold_seconds: 300,
+        },
+      ],
+      dryRun: true,
+    },
     "groups.removeRule": { accountId: "no-such-account-1", group: "trainers" },
     "groups.accounts.create": {
       account: { name: "main", provider: "salad", organization: "acme", project: "training" },

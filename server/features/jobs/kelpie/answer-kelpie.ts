@@ -1,5 +1,4 @@
 import { setImmediate } from "node:timers/promises";
-import type * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import {
   kelpieBatch,
@@ -10,10 +9,21 @@ import {
 } from "#protocol/jobs/kelpie.ts";
 import { queueName } from "#protocol/jobs/job-spec.ts";
 import { id } from "#protocol/base/names.ts";
-import type { Hub } from "#server/core/api/hub.ts";
 import { cancelWhere } from "../change-jobs.ts";
 import { findRefusedWebhook } from "./check-webhooks.ts";
-import { requirePerson, requireWorker, type KelpieCaller } from "./kelpie-caller.ts";
+import { SCALING_ROUTES } from "./answer-scaling.ts";
+import {
+  issueOf,
+  MOST_REPORT_BYTES,
+  ok,
+  refuse,
+  sayWrong,
+  wordsOf,
+  type KelpieAnswer,
+  type KelpieCall,
+  type KelpieRoute,
+} from "./kelpie-call.ts";
+import { requirePerson, requireWorker } from "./kelpie-caller.ts";
 import { endKelpie, hearKelpie } from "./report-kelpie.ts";
 import { listKelpieJobs, readKelpieJob } from "./show-kelpie.ts";
 import { submitKelpieJobs } from "./submit-kelpie.ts";
@@ -21,30 +31,8 @@ import { takeKelpieJob } from "./take-kelpie.ts";
 
 /** Answers the calls of Kelpie's clients and workers: one row of `ROUTES` a call, in Kelpie's codes and bodies. */
 
-export interface KelpieAnswer {
-  status: number;
-  body: unknown;
-}
-
-export interface KelpieCall {
-  hub: Hub;
-  caller: KelpieCaller;
-  query: URLSearchParams;
-  /** Reads the body up to a limit, as JSON. @throws Fault BAD_INPUT, TOO_LARGE */
-  readBody: (mostBytes: number) => Promise<unknown>;
-  /** Parts of the path that a route names. */
-  name: string;
-}
-
-interface Route {
-  method: string;
-  path: RegExp;
-  answer: (call: KelpieCall) => Promise<KelpieAnswer>;
-}
-
 const KIB = 1024;
-/** Body of a report of a worker, of one submission, and of a batch. */
-const MOST_REPORT_BYTES = 64 * KIB;
+/** Body of one submission, and of a batch. */
 const MOST_JOB_BYTES = 1024 * KIB;
 const MOST_BATCH_BYTES = 4 * 1024 * KIB;
 
@@ -54,26 +42,8 @@ const ASKED = { atOnce: 60, perSecond: 2 } as const;
 /** Jobs of a batch that are checked without a pause. */
 const AT_ONCE = 100;
 
-const ok = (body: unknown): KelpieAnswer => ({ status: 200, body });
 const accepted = (body: unknown): KelpieAnswer => ({ status: 202, body });
 const UNKNOWN_JOB: KelpieAnswer = { status: 404, body: { error: "Not Found", message: "Job not found" } };
-
-const refuse = (message: string, index?: number): KelpieAnswer => ({
-  status: 400,
-  body: { error: "Bad Request", message, ...(index === undefined ? {} : { index }) },
-});
-
-/** Returns the first thing that is wrong with an input, for people. */
-function issueOf({ issues: [issue] }: z.ZodError): { path: PropertyKey[]; message: string } {
-  return { path: issue?.path ?? [], message: issue?.message ?? "it is not valid" };
-}
-
-function wordsOf(error: z.ZodError): string {
-  const { path, message } = issueOf(error);
-  return path.length === 0 ? message : `${path.map(String).join(".")}: ${message}`;
-}
-
-const sayWrong = (error: z.ZodError): KelpieAnswer => refuse(wordsOf(error));
 
 async function submitOne({ hub, caller, readBody }: KelpieCall): Promise<KelpieAnswer> {
   const person = requirePerson(caller, "operator");
@@ -178,15 +148,7 @@ async function me({ hub, caller }: KelpieCall): Promise<KelpieAnswer> {
   return ok({ id: person.id, username: person.email, ...created });
 }
 
-const noScaling = async (): Promise<KelpieAnswer> => ({
-  status: 404,
-  body: {
-    error: "Scaling Rule Not Found",
-    message: "This hub does not scale container groups; use Salad's autoscaler.",
-  },
-});
-
-const ROUTES: readonly Route[] = [
+const ROUTES: readonly KelpieRoute[] = [
   { method: "POST", path: /^\/jobs$/, answer: submitOne },
   { method: "POST", path: /^\/jobs\/batch$/, answer: submitMany },
   { method: "GET", path: /^\/jobs$/, answer: list },
@@ -198,10 +160,7 @@ const ROUTES: readonly Route[] = [
   { method: "POST", path: /^\/jobs\/([^/]+)\/completed$/, answer: completed },
   { method: "POST", path: /^\/jobs\/([^/]+)\/failed$/, answer: failed },
   { method: "GET", path: /^\/users\/me$/, answer: me },
-  { method: "GET", path: /^\/scaling-rules(\/[^/]+)?$/, answer: noScaling },
-  { method: "POST", path: /^\/scaling-rules$/, answer: noScaling },
-  { method: "PATCH", path: /^\/scaling-rules\/[^/]+$/, answer: noScaling },
-  { method: "DELETE", path: /^\/scaling-rules\/[^/]+$/, answer: noScaling },
+  ...SCALING_ROUTES,
 ];
 
 const NO_ROUTE: KelpieAnswer = { status: 404, body: { error: "Route Not Found", message: "Kelpie has no such call" } };
