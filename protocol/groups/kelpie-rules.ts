@@ -10,7 +10,7 @@ const LONGEST_IDLE_SECONDS = 3_600;
 const replicas = z.number().int().min(0).max(MOST_REPLICAS);
 
 /** Id of a container group of Salad. Also in the paths of requests. */
-export const containerGroupId = z.uuid("a container group's id is a UUID");
+export const containerGroupId = z.uuid("a container group's id is a UUID").max(36);
 
 const limits = {
   min_replicas: replicas,
