@@ -7,11 +7,12 @@ export type Promised = ReadonlyMap<string, ReadonlySet<string>>;
 
 const namesIn = (text: string): string[] => [...text.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? "");
 
-/** @throws Error when the page has no table any more */
+/** @throws Error when the page has no table any more, or does not name the fields of a transfer or a fault */
 export function readPromised(): Promised {
   const text = readFileSync(join(ROOT, "docs/json.md"), "utf8");
-  const transfer = namesIn(/A \*\*transfer\*\*, below, is: ([^(]+)/.exec(text)?.[1] ?? "");
-  const fault = namesIn(/A \*\*fault\*\* is: ([^(]+)/.exec(text)?.[1] ?? "");
+  const transfer = namesIn(/A \*\*transfer\*\* [^`]*has ([^(.]+)/.exec(text)?.[1] ?? "");
+  const fault = namesIn(/A \*\*fault\*\* has ([^(.]+)/.exec(text)?.[1] ?? "");
+  if (transfer.length === 0 || fault.length === 0) throw new Error("docs/json.md names no fields of transfer or fault");
   const promised = new Map<string, Set<string>>();
   for (const [, types = "", fields = ""] of text.matchAll(/^\| (`[^|]+) \| [^|]+ \| ([^|]*)\|/gm)) {
     const more = [
