@@ -84,6 +84,7 @@ function ownInputs({ profileId, manyFiles, manyFilesToo, now }: Known): Record<s
   return {
     "nodes.get": { id: nodeId(1) },
     "nodes.lines": { id: nodeId(1) },
+    "nodes.continueFrom": { id: nodeId(1) },
     "nodes.words": { id: nodeId(1) },
     "nodes.samples": { id: nodeId(1), minutes: 10_080 },
     "checkpoints.get": { id: manyFiles },
