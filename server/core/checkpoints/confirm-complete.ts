@@ -9,6 +9,7 @@ import type { Context } from "../api/trpc.ts";
 import { mayRead } from "../runs/assigned.ts";
 import { compareObjects } from "./manifest/check-manifest.ts";
 import { parseStored } from "./manifest/stored-manifest.ts";
+import { createPauses } from "#server/platform/pauses.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
 /**
@@ -45,8 +46,7 @@ async function isComplete(hub: Hub, node: { id: string }, id: string): Promise<b
   const store = await hub.stores.open(found.profileId);
   const manifest = await parseStored(found.content.manifest);
   const files = filesOf(manifest);
-  const keys = files.flatMap(({ extents }) => extents.map(({ key }) => key));
-  const prefixes = isAdopted(manifest) ? [manifest.origin.place] : attemptsOf(found.prefix, keys);
+  const prefixes = isAdopted(manifest) ? [manifest.origin.place] : await attemptsOf(found.prefix, files);
   await compareObjects(store, { files }, { bucket: found.bucket, prefixes });
   return true;
 }
@@ -57,7 +57,13 @@ function filesOf(manifest: StoredManifest): StoredFile[] {
   return [...manifest.files, ...(manifest.joined?.pieces ?? []).flatMap(({ own }) => own ?? [])];
 }
 
-/** Returns the prefixes of the attempts that wrote these objects; a joined checkpoint has one per piece. */
-const attemptsOf = (prefix: string, keys: readonly string[]): string[] => [
-  ...new Set(keys.map((key) => attemptPrefix(prefix, parseDataKey(prefix, key)))),
-];
+/** Returns the prefixes of the attempts that wrote the objects of these files; a joined checkpoint has one per piece. */
+async function attemptsOf(prefix: string, files: readonly StoredFile[]): Promise<string[]> {
+  const attempts = new Set<string>();
+  const pauses = createPauses();
+  for (const { extents } of files) {
+    if (pauses.isDue()) await pauses.take();
+    for (const { key } of extents) attempts.add(attemptPrefix(prefix, parseDataKey(prefix, key)));
+  }
+  return [...attempts];
+}
