@@ -19,7 +19,7 @@ const times = z.object({
   slowest: z.array(measured),
   /** Total seconds of the tests of each file. */
   files: z.record(z.string(), z.number()),
-  /** CPU seconds of the files of Vitest with their processes. */
+  /** CPU seconds of each test file with its processes. Unit tests and browser stories are not measured by file. */
   cpuByFile: z.record(z.string(), z.number()).default({}),
 });
 export type Times = z.infer<typeof times>;

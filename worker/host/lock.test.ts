@@ -72,14 +72,14 @@ describe("a holder in another container of this machine, whose number means some
   });
 
   test("keeps its lock as long as it touches it, although nobody here has its number", async () => {
-    const beat = setInterval(
+    const heartbeat = setInterval(
       () => void lutimes(path, new Date(), new Date()).catch(() => undefined),
       timing.heartbeatMs,
     );
     try {
       await expect(lockAt(path, aboutStart, timing)).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
     } finally {
-      clearInterval(beat);
+      clearInterval(heartbeat);
     }
     expect(await readHolder(folder)).toEqual({ pid: process.pid, isAlive: true });
   });
@@ -116,13 +116,13 @@ describe("a holder on another machine, whose clock is not ours", () => {
   ])("keeps its lock while it touches it with a clock that is %s", async (_, skewMs) => {
     const touch = () => lutimes(path, shiftedBy(skewMs), shiftedBy(skewMs));
     await touch();
-    const beat = setInterval(() => void touch().catch(() => undefined), timing.heartbeatMs);
+    const heartbeat = setInterval(() => void touch().catch(() => undefined), timing.heartbeatMs);
     try {
       expect(await readHolder(folder, { ...timing, briefMs: 60_000 })).toMatchObject({ isAlive: true });
       const patient = { ...timing, staleMs: 60_000 };
       await expect(lockAt(path, aboutStart, patient)).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
     } finally {
-      clearInterval(beat);
+      clearInterval(heartbeat);
     }
   });
 

@@ -46,7 +46,7 @@ export interface ThrottleOptions {
   limits: Limits;
   /** State folder with the file of limits to follow; null: no file is followed. */
   state: string | null;
-  /** So many workers of this machine share the limits equally; 1 when left out. */
+  /** Number of workers of this machine that share the limits equally; 1 when left out. */
   sharers?: number;
   /** Called when a limit changes, by the clock or by a setting, and at opening when a setting differs. 0 is no limit. */
   onChange?: (direction: Direction, bytesPerSecond: number) => void;

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { MOST_GROUPS } from "#protocol/groups/groups.ts";
 import type { ImportedRule, KelpieRule } from "#protocol/groups/kelpie-rules.ts";
 import { importKelpieInput, type ImportedKelpieJob, type KelpieImport } from "#protocol/jobs/kelpie.ts";
 import { Fault } from "#protocol/faults/fault.ts";
@@ -139,8 +140,8 @@ async function importRules({ terminal }: Verb, given: Rules, how: "show" | "move
   const { ask, source, rules, refused } = given;
   const dryRun = how === "show";
   const answers: ImportedRule[] = [];
-  for (let from = 0; from < rules.length; from += AT_ONCE) {
-    const some = rules.slice(from, from + AT_ONCE);
+  for (let from = 0; from < rules.length; from += MOST_GROUPS) {
+    const some = rules.slice(from, from + MOST_GROUPS);
     const answer = await ask("groups.importRules", (client, signal) =>
       client.groups.importRules.mutate({ rules: some, dryRun }, { signal }),
     );

@@ -17,7 +17,7 @@ test("a transfer tells what it sent, in how long, in which parts, and nothing wh
   counters.moved(1_000);
   nowMs += 4_000;
   counters.moved(1_500);
-  // What has to be sent again was sent anyway.
+  // Bytes that are taken back, to be sent again, count as sent.
   counters.moved(-500);
   const told = measuredOf(counters, { engine, partBytes: counters.largestPartBytes });
   expect(told).toMatchObject({

@@ -38,9 +38,8 @@ export interface KelpieRoute {
   answer: (call: KelpieCall) => Promise<KelpieAnswer>;
 }
 
-const KIB = 1024;
 /** Body of a report of a worker, and of a scaling rule. */
-export const MOST_REPORT_BYTES = 64 * KIB;
+export const MOST_REPORT_BYTES = 64 * 1024;
 
 export const ok = (body: unknown): KelpieAnswer => ({ status: 200, body });
 
