@@ -41,7 +41,9 @@ export function ActDialog({ accountId, group, asked, onClose }: ActDialogProps) 
     void client.invalidateQueries({ queryKey: ["groups"] });
     // Instances that became unsafe meanwhile are shown, and confirmed again.
     if (answer.isRefused || answer.faults.length > 0) return;
-    say("quiet", `${instancesWords(answer.done)} ${answer.done === 1 ? "is" : "are"} ${words.done}.`);
+    const left =
+      answer.left === 0 ? "" : ` ${instancesWords(answer.left)} ${answer.left === 1 ? "stays" : "stay"} as before.`;
+    say("quiet", `${instancesWords(answer.done)} ${answer.done === 1 ? "is" : "are"} ${words.done}.${left}`);
     onClose();
   };
   return (

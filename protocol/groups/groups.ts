@@ -171,7 +171,7 @@ export interface ActAnswer {
   found: number;
   /** Those that the provider was told of; 0 with `dryRun`, and when it was refused. */
   done: number;
-  /** Chosen ones that its quota leaves for later. */
+  /** Chosen ones that are left for later: the quota of the minute was used, or they would take too long. */
   left: number;
   /** Losses with the instances. Instances that are not in `mayLose` are `isRefused`'s reason. */
   losses: InstanceLoss[];

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { startSaladEmulator, type SaladEmulator } from "#storage/testing/salad-emulator.ts";
 import { nodeName } from "#protocol/base/names.ts";
 import { callAs } from "../testing/open-test-hub.ts";
@@ -27,9 +27,9 @@ afterEach(async () => {
   await salad.close();
 });
 
-async function addAccount(): Promise<string> {
+async function addAccount(name = "main"): Promise<string> {
   const { organization, project, key } = salad;
-  const account = { name: nodeName.parse("main"), provider: "salad" as const, organization, project };
+  const account = { name: nodeName.parse(name), provider: "salad" as const, organization, project };
   const { id } = await callAs(test.hub, "admin").groups.accounts.create({ account, key });
   // The hub's own rounds would meet what a test prepares for a call.
   test.hub.groups.roundAt.set(id, Infinity);
@@ -104,4 +104,35 @@ it("limits that are no limits, and a viewer, change nothing", async () => {
   expect((await call("POST ", { ...rule, container_group_id: "../x" })).status).toBe(400);
   expect((await call("POST ", rule, "viewer")).status).toBe(403);
   expect(await test.hub.db.groupRule.count()).toBe(0);
+});
+
+it("all accounts are asked at once", async () => {
+  for (const name of ["a", "b", "c", "d", "e", "f"]) await addAccount(name);
+  const { id } = salad.addGroup("trainers");
+  const { promise: allAreAsked, resolve } = Promise.withResolvers<void>();
+  salad.requests.splice(0);
+  salad.beforeAnswer = () => {
+    if (salad.requests.length === 6) resolve();
+    return allAreAsked;
+  };
+  expect((await call("POST ", { container_group_id: id, ...LIMITS })).status).toBe(201);
+});
+
+it("an account that does not answer in time is named", async () => {
+  await addAccount("slow");
+  const { id } = salad.addGroup("trainers");
+  const isOver = new AbortController();
+  salad.beforeAnswer = () => {
+    isOver.abort();
+    return new Promise(() => undefined);
+  };
+  const timeout = vi.spyOn(AbortSignal, "timeout").mockReturnValue(isOver.signal);
+  const made = callAs(test.hub, "admin").groups.importRules({
+    rules: [{ container_group_id: id, ...LIMITS }],
+    dryRun: false,
+  });
+  await expect(made).rejects.toMatchObject({
+    cause: { code: "GROUP_UNREACHABLE", context: { subject: "slow", detail: "no answer within 20 s" } },
+  });
+  timeout.mockRestore();
 });

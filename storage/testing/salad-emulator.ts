@@ -43,6 +43,8 @@ export interface SaladEmulator {
   quotas: Record<string, number>;
   gpuClasses: { id: string; name: string; prices: { priority: string; price: string }[] }[];
   /** Answers that are given to the next requests before anything is done. */
+  /** Awaited before each answer. */
+  beforeAnswer: () => Promise<void>;
   failures: {
     status: number;
     body?: string;
@@ -192,7 +194,8 @@ export async function startSaladEmulator(): Promise<SaladEmulator> {
   };
 
   const server = createServer((request, response) => {
-    void answer(request).then(({ status, body, headers = { "content-type": "application/json" } }) => {
+    const answering = answer(request).then((made) => emulator.beforeAnswer().then(() => made));
+    void answering.then(({ status, body, headers = { "content-type": "application/json" } }) => {
       response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
     });
   });
@@ -205,6 +208,7 @@ export async function startSaladEmulator(): Promise<SaladEmulator> {
     project: "training",
     groups: [],
     requests: [],
+    beforeAnswer: () => Promise.resolve(),
     failures: [],
     quotas: {
       container_replicas_quota: 100,

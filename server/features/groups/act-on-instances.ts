@@ -15,6 +15,8 @@ import { forgetReading } from "./read-groups.ts";
 /** Reallocates, recreates or restarts instances, which loses what on them is not safe. */
 
 const MINUTE_MS = 60_000;
+/** Longest time for the actions of one request. The instances that remain are left. */
+const ACTING_MS = 30_000;
 type Input = z.infer<typeof actInput>;
 type Chosen = ProvidedInstance & { at: InstanceAtStake };
 
@@ -60,7 +62,9 @@ async function actOnEach(
 ) {
   const faults: ActAnswer["faults"] = [];
   let done = 0;
+  const until = hub.now() + ACTING_MS;
   for (const { id } of some) {
+    if (hub.now() >= until) break;
     try {
       accountMemory(hub.groups, input.accountId).acted.push({ at: hub.now(), action: input.action });
       await provider.act({ group: input.group, instanceId: id }, input.action);

@@ -220,6 +220,15 @@ describe("an action", () => {
     expect(await act("recreate")).toMatchObject({ done: 3 });
   });
 
+  it("leaves the instances that it does not reach in half a minute", async () => {
+    addGroup("trainers", 4);
+    salad.beforeAnswer = () => {
+      if (salad.requests.at(-1)?.endsWith("/restart") === true) test.advance(16_000);
+      return Promise.resolve();
+    };
+    expect(await act("restart")).toMatchObject({ found: 4, done: 2, left: 2, faults: [] });
+  });
+
   it("is not sent twice, and ends at a 429", async () => {
     addGroup("trainers", 3);
     salad.failures.push({ status: 500, to: /reallocate$/ });

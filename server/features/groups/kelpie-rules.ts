@@ -23,27 +23,39 @@ import { removeRule, setRule } from "./rules.ts";
 
 /** Kelpie decides every five minutes, so a group shrinks no sooner. */
 const COOLDOWN_MS = 5 * 60_000;
+/** Longest time for the answers of all accounts. */
+const ANSWERS_MS = 20_000;
 
 interface Found {
   account: GroupAccount;
   group: ProvidedGroup;
 }
 
-/** Lists the groups of all accounts by their ids, and the first fault of an account that did not answer. */
+/**
+ * Lists the groups of all accounts by their ids, and the fault of an account that did not answer. All accounts are asked at
+ * once and together take at most `ANSWERS_MS`, because one request of a client waits for all of them.
+ */
 async function readAllGroups(hub: Hub): Promise<{ groups: Map<string, Found>; fault: Fault | null }> {
   const accounts = await hub.db.groupAccount.findMany({ orderBy: { name: "asc" } });
+  const signal = AbortSignal.timeout(ANSWERS_MS);
+  const answers = await Promise.allSettled(
+    accounts.map((account) => withProvider(hub, { ...account, signal }, (provider) => provider.listGroups())),
+  );
   const groups = new Map<string, Found>();
   let fault: Fault | null = null;
-  for (const account of accounts) {
-    try {
-      for (const group of await withProvider(hub, account, (provider) => provider.listGroups()))
-        if (!groups.has(group.id)) groups.set(group.id, { account, group });
-    } catch (error) {
-      const { code, context } = toFault(error, { op: "groups" });
-      fault ??= new Fault(code, { ...context, subject: account.name });
-    }
+  for (const [index, account] of accounts.entries()) {
+    const answer = answers[index];
+    if (answer?.status === "fulfilled") {
+      for (const group of answer.value) if (!groups.has(group.id)) groups.set(group.id, { account, group });
+    } else fault ??= faultOf(answer?.reason, { hub, account });
   }
   return { groups, fault };
+}
+
+function faultOf(error: unknown, { hub, account }: { hub: Hub; account: GroupAccount }): Fault {
+  const { code, context } = toFault(error, { op: "groups" });
+  if (code !== "CANCELLED" || hub.closing.aborted) return new Fault(code, { ...context, subject: account.name });
+  return new Fault("GROUP_UNREACHABLE", { subject: account.name, detail: `no answer within ${ANSWERS_MS / 1_000} s` });
 }
 
 const limitsOf = ({ min_replicas: min, max_replicas: max, idle_threshold_seconds: idle }: KelpieRule) => ({

@@ -14,19 +14,27 @@ export async function findAccount(hub: Pick<Hub, "db">, id: string): Promise<Gro
   return account;
 }
 
-/** Opens an account with its stored key. @throws Fault GROUP_KEY_REFUSED without one, those of the signer */
-export async function openProvider(hub: Hub, account: GroupAccount): Promise<GroupProvider> {
+/** Requests end when `signal` is aborted, and when the hub closes. */
+interface AccountToCall extends GroupAccount {
+  signal?: AbortSignal;
+}
+
+/**
+ * Opens an account with its stored key.
+ * @throws Fault GROUP_KEY_REFUSED without a key, those of the signer
+ */
+async function openProvider(hub: Hub, account: AccountToCall): Promise<GroupProvider> {
   const secret = await hub.db.groupAccountSecret.findUnique({ where: { accountId: account.id } });
   if (secret === null) throw new Fault("GROUP_KEY_REFUSED", { subject: account.name, detail: "it has no key" });
   const { text: key } = await hub.signer.openText({ place: groupKeyPlace(account.id), sealed: secret.sealed });
-  const { organization, project } = account;
+  const { organization, project, signal } = account;
   return createSaladProvider({
     base: hub.settings.saladApi,
     organization,
     project,
     key,
     reach: hub.reach,
-    signal: hub.closing,
+    signal: signal === undefined ? hub.closing : AbortSignal.any([hub.closing, signal]),
     now: hub.now,
     memory: accountMemory(hub.groups, account.id),
   });
@@ -35,7 +43,7 @@ export async function openProvider(hub: Hub, account: GroupAccount): Promise<Gro
 /** Calls the provider of an account, and records whether it answered. @throws what `work` throws */
 export async function withProvider<T>(
   hub: Hub,
-  account: GroupAccount,
+  account: AccountToCall,
   work: (provider: GroupProvider) => Promise<T>,
 ): Promise<T> {
   try {

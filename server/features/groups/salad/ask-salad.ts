@@ -13,6 +13,8 @@ import * as z from "zod";
  */
 
 const ANSWER_MS = 20_000;
+/** A request that took longer is not repeated, because a person may wait for its answer. */
+const REPEATED_WITHIN_MS = 10_000;
 const MOST_BYTES = 4 * 1024 * 1024;
 const MOST_WORDS = 300;
 const SHORTEST_PAUSE_MS = 1_000;
@@ -144,11 +146,12 @@ function asFault(error: unknown, { base, signal }: SaladAccess): Fault {
 }
 
 /**
- * Sends a request, three times when that may help, and returns the answer to a GET.
+ * Sends a request, up to three times when that may help, and returns the answer to a GET.
  * @throws Fault GROUP_KEY_REFUSED, GROUP_UNKNOWN, GROUP_REFUSED, GROUP_PAUSED, GROUP_UNREACHABLE, ENDPOINT_REFUSED, CANCELLED
  */
 export async function askSalad(access: SaladAccess, request: SaladRequest): Promise<unknown> {
   const { memory, now, signal } = access;
+  const startedAt = performance.now();
   await refuseEndpoint(access.base.origin, access.reach);
   for (let tries = 0; ; tries++) {
     if (memory.pausedUntil > now()) throw pausedFault(access);
@@ -157,7 +160,8 @@ export async function askSalad(access: SaladAccess, request: SaladRequest): Prom
     } catch (error) {
       const fault = asFault(error, access);
       const waitMs = WAITS_MS[tries];
-      const mayRepeat = request.isOnce !== true || UNSENT.has(codeOf(error));
+      const mayRepeat =
+        (request.isOnce !== true || UNSENT.has(codeOf(error))) && performance.now() - startedAt < REPEATED_WITHIN_MS;
       if (fault.code !== "GROUP_UNREACHABLE" || waitMs === undefined || !mayRepeat) throw fault;
       await sleep(waitMs, null, { signal }).catch(() => undefined);
       if (signal.aborted) throw new Fault("CANCELLED", { op: "groups", cause: error });
