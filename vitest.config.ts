@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 import { SUITES } from "./e2e/gate/test-files.ts";
 import LongestFirst from "./e2e/gate/longest-first.ts";
+import { BUILT_WORKER } from "./e2e/stage/start-worker.ts";
 import { PATIENCE_MS } from "./e2e/gate/patience.ts";
 
 const filesOf = (name: keyof typeof SUITES) => ({
@@ -21,7 +22,7 @@ const ON_STAGE = {
   globalSetup: ["e2e/stage/prepare-hub.ts"],
   env: {
     GATE_HUB: join(import.meta.dirname, ".tools/hub/main.js"),
-    GATE_WORKER: join(import.meta.dirname, "dist/tidemark.mjs"),
+    GATE_WORKER: join(import.meta.dirname, BUILT_WORKER),
     NODE_COMPILE_CACHE: join(import.meta.dirname, ".tools/compile-cache"),
   },
 };

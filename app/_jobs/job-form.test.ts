@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { jobSpec, jobSubmission, specOf } from "#protocol/jobs/job-spec.ts";
-import { asCurl, asFile, EMPTY_FIELDS, fieldsLike, readFields } from "./job-form.ts";
+import { setScheduleInput } from "#protocol/jobs/schedules.ts";
+import { asCommand, asCurl, asFile, EMPTY_FIELDS, fieldsLike, readFields, scheduleOf } from "./job-form.ts";
 
 const fields = {
   ...EMPTY_FIELDS,
@@ -56,7 +57,7 @@ test("are the same job as a file, and in a call that a shell reads", () => {
   const read = readFields({ ...fields, command: 'echo "it\'s"' });
   if (!("job" in read)) throw new Error("it is a job");
   expect(jobSpec.parse(JSON.parse(asFile(read.job))).arguments).toEqual(["it's"]);
-  const call = asCurl(read.job, "https://hub.example.com");
+  const call = asCurl(read.job, { schedule: null, origin: "https://hub.example.com" });
   const body = /-d '(.*)' https:\/\/hub\.example\.com\/api\/trpc\/jobs\.submit$/.exec(call)?.[1] ?? "";
   expect(JSON.parse(body.replaceAll(String.raw`'\''`, "'"))).toEqual({ jobs: [read.job] });
 });
@@ -68,7 +69,11 @@ test("keep the values of secrets out of everything that is shown, and out of the
   expect(submission.secrets).toEqual({ HF_TOKEN: "hf_planted", WANDB_API_KEY: "a=planted" });
   const file = asFile(read.job);
   expect(jobSpec.parse(JSON.parse(file)).secrets).toEqual(["HF_TOKEN", "WANDB_API_KEY"]);
-  const shown = [file, asCurl(read.job, "https://hub.example.com"), JSON.stringify(fieldsLike(specOf(submission)))];
+  const shown = [
+    file,
+    asCurl(read.job, { schedule: null, origin: "https://hub.example.com" }),
+    JSON.stringify(fieldsLike(specOf(submission))),
+  ];
   expect(shown.join("")).not.toContain("planted");
   expect(fieldsLike(specOf(submission)).secrets).toBe("HF_TOKEN=\nWANDB_API_KEY=");
 });
@@ -78,4 +83,43 @@ test("have a matrix with lists and ranges, which the hub takes", () => {
   const job = jobSubmission.parse("job" in read ? read.job : null);
   expect(job.matrix).toEqual({ lr: ["1e-4", "3e-4"], seed: { from: 1, to: 3 } });
   expect(fieldsLike(specOf(job)).matrix).toBe("");
+});
+
+test("describe a schedule, which the hub takes, as a command and as a call too", () => {
+  expect(scheduleOf(fields)).toBeNull();
+  const nightly = {
+    ...fields,
+    name: "nightly",
+    cron: " 0 3 * * 1-5 ",
+    timeZone: "Europe/Berlin",
+    secrets: "B=planted",
+  };
+  const schedule = scheduleOf(nightly);
+  expect(schedule).toEqual({ name: "nightly", cron: "0 3 * * 1-5", timeZone: "Europe/Berlin", overlaps: false });
+  expect(scheduleOf({ ...nightly, schedule: "other", overlaps: true })).toMatchObject({
+    name: "other",
+    overlaps: true,
+  });
+  const read = readFields(nightly);
+  if (!("job" in read)) throw new Error("it is a job");
+  expect(setScheduleInput.parse({ ...schedule, job: read.job }).job.secrets).toEqual({ B: "planted" });
+  expect(asCommand(schedule)).toBe(
+    "tidemark jobs schedule nightly --cron '0 3 * * 1-5' --time-zone Europe/Berlin job.json",
+  );
+  const call = asCurl(read.job, { schedule, origin: "https://hub.example.com" });
+  const body = /-d '(.*)' https:\/\/hub\.example\.com\/api\/trpc\/jobs\.setSchedule$/.exec(call)?.[1] ?? "";
+  expect(setScheduleInput.parse(JSON.parse(body))).toMatchObject({
+    ...schedule,
+    job: { secrets: { B: "value of B" } },
+  });
+});
+
+test.each([
+  [{ cron: "often", schedule: "nightly" }, "cron"],
+  [{ cron: "0 3 * * *" }, "schedule"],
+  [{ cron: "0 3 * * *", schedule: "a b" }, "schedule"],
+  [{ cron: "0 3 * * *", schedule: "nightly", after: "abc" }, "after"],
+])("name the field of a schedule that is wrong: %j", (wrong, field) => {
+  const read = readFields({ ...fields, ...wrong });
+  expect("errors" in read ? Object.keys(read.errors) : []).toEqual([field]);
 });

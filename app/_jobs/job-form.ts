@@ -1,4 +1,5 @@
 import type { JobDraft, JobSpec } from "#protocol/jobs/job-spec.ts";
+import { scheduleName } from "#protocol/jobs/schedules.ts";
 import { id as jobId } from "#protocol/base/names.ts";
 import { readCommand, writeCommand } from "./command-text.ts";
 import { inputLine, outputLine, readInputLine, readOutputLine } from "./place-lines.ts";
@@ -24,6 +25,20 @@ export interface JobFields {
   outputs: string;
   /** Ids of jobs, divided by spaces. */
   after: string;
+  /** Cron expression; empty: the job is submitted once, now. */
+  cron: string;
+  timeZone: string;
+  /** Name of the schedule; empty: the name of the job. */
+  schedule: string;
+  overlaps: boolean;
+}
+
+/** A schedule that the form describes, without its job. */
+export interface ScheduleDraft {
+  name: string;
+  cron: string;
+  timeZone: string;
+  overlaps: boolean;
 }
 
 export const EMPTY_FIELDS: JobFields = {
@@ -42,6 +57,10 @@ export const EMPTY_FIELDS: JobFields = {
   inputs: "",
   outputs: "",
   after: "",
+  cron: "",
+  timeZone: "UTC",
+  schedule: "",
+  overlaps: false,
 };
 
 const GB = 1_000_000_000;
@@ -70,6 +89,10 @@ export function fieldsLike(spec: JobSpec): JobFields {
     inputs: spec.inputs.map(inputLine).join("\n"),
     outputs: spec.outputs.map(outputLine).join("\n"),
     after: "",
+    cron: "",
+    timeZone: "UTC",
+    schedule: "",
+    overlaps: false,
   };
 }
 
@@ -106,6 +129,33 @@ function matrixOf(rows: readonly [name: string, text: string][]): NonNullable<Jo
   );
 }
 
+function scheduleErrors(fields: JobFields): Errors {
+  if (fields.cron.trim() === "") return {};
+  const name = nameOfSchedule(fields);
+  return {
+    ...(fields.cron.trim().split(/\s+/).length !== 5 && {
+      cron: "Five parts: minute, hour, day of the month, month, day of the week. For example 0 3 * * 1-5",
+    }),
+    ...(!scheduleName.safeParse(name).success && {
+      schedule: "1 to 64 letters, digits, '.', '_' or '-', the first a letter or digit.",
+    }),
+    ...(fields.after.trim() !== "" && { after: "A job of a schedule cannot follow others." }),
+  };
+}
+
+const nameOfSchedule = ({ schedule, name }: JobFields): string => (schedule.trim() === "" ? name : schedule).trim();
+
+/** Returns the schedule of the fields; null when the job is submitted once. */
+export const scheduleOf = (fields: JobFields): ScheduleDraft | null =>
+  fields.cron.trim() === ""
+    ? null
+    : {
+        name: nameOfSchedule(fields),
+        cron: fields.cron.trim(),
+        timeZone: fields.timeZone.trim() === "" ? "UTC" : fields.timeZone.trim(),
+        overlaps: fields.overlaps,
+      };
+
 /** Returns the job, or why the fields describe none, by field. */
 export function readFields(fields: JobFields): { job: JobDraft } | { errors: Errors } {
   const words = readCommand(fields.command);
@@ -132,6 +182,7 @@ export function readFields(fields: JobFields): { job: JobDraft } | { errors: Err
     ...(outputs.includes(null) && { outputs: "One FOLDER -> PREFIX on each line." }),
     ...(wrong !== undefined && { after: `${wrong} is not the id of a job.` }),
     ...secretsError(secrets, variables),
+    ...scheduleErrors(fields),
   };
   if (Object.keys(errors).length > 0) return { errors };
   const environment = Object.fromEntries(variables ?? []);
@@ -168,13 +219,29 @@ const isWhole = (value: number | undefined, { from, to }: { from: number; to: nu
 export const asFile = ({ secrets, ...job }: JobDraft): string =>
   JSON.stringify({ ...job, ...(secrets !== undefined && { secrets: Object.keys(secrets) }) }, null, 2);
 
-/** Returns the submission as a call with curl; the token is read from a variable, and values of secrets are left out. */
-export function asCurl({ secrets, ...job }: JobDraft, origin: string): string {
+/** Returns the command that submits the file of a job, or sets its schedule. */
+export function asCommand(schedule: ScheduleDraft | null): string {
+  if (schedule === null) return "tidemark jobs submit job.json";
+  const { name, cron, timeZone, overlaps } = schedule;
+  const options = `${timeZone === "UTC" ? "" : ` --time-zone ${writeCommand([timeZone])}`}${overlaps ? " --overlap" : ""}`;
+  return `tidemark jobs schedule ${name} --cron ${writeCommand([cron])}${options} job.json`;
+}
+
+/**
+ * Returns the submission, or the schedule, as a call with curl. The token is read from a variable, and values of secrets are left
+ * out.
+ */
+export function asCurl(
+  { secrets, ...job }: JobDraft,
+  { schedule, origin }: { schedule: ScheduleDraft | null; origin: string },
+): string {
   const blank = Object.fromEntries(Object.keys(secrets ?? {}).map((name) => [name, `value of ${name}`]));
   const shown = { ...job, ...(secrets !== undefined && { secrets: blank }) };
-  const body = JSON.stringify({ jobs: [shown] }).replaceAll("'", String.raw`'\''`);
+  const [procedure, input] =
+    schedule === null ? ["jobs.submit", { jobs: [shown] }] : ["jobs.setSchedule", { ...schedule, job: shown }];
+  const body = JSON.stringify(input).replaceAll("'", String.raw`'\''`);
   return [
     `curl -H "authorization: Bearer $TIDEMARK_API_TOKEN" -H 'content-type: application/json' \\`,
-    `  -d '${body}' ${origin}/api/trpc/jobs.submit`,
+    `  -d '${body}' ${origin}/api/trpc/${procedure}`,
   ].join("\n");
 }

@@ -69,6 +69,7 @@ function ScheduleLine({ row }: { row: JobScheduleRow }) {
           )}
           {" · "}
           {visibleText(row.queue)} · {visibleText(row.owner)}
+          {row.secrets.length > 0 && ` · secrets: ${row.secrets.join(", ")}`}
         </div>
         {problem !== null && <div className="text-12 [overflow-wrap:anywhere] text-risk">{visibleText(problem)}</div>}
       </div>

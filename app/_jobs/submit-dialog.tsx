@@ -15,10 +15,22 @@ import { say } from "../_ui/feedback/toast.tsx";
 import { CodeBlock } from "../_ui/layout/code-block.tsx";
 import { Dialog } from "../_ui/layout/dialog.tsx";
 import { SkeletonRows } from "../_ui/loading/skeleton.tsx";
-import { asCurl, asFile, EMPTY_FIELDS, fieldsLike, readFields, type JobFields } from "./job-form.ts";
+import { clockTime, shortDay } from "../_ui/text/times.ts";
+import { visibleText } from "../_ui/text/visible-text.ts";
+import {
+  asCommand,
+  asCurl,
+  asFile,
+  EMPTY_FIELDS,
+  fieldsLike,
+  readFields,
+  scheduleOf,
+  type JobFields,
+  type ScheduleDraft,
+} from "./job-form.ts";
 import { lastJobQuery } from "./job-queries.ts";
 
-/** A form that submits one job. It begins with the fields of the newest job. `queue`: the queue that the page shows. */
+/** A form that submits one job, or sets the schedule of one. It begins with the fields of the newest job. `queue`: the queue that the page shows. */
 export function SubmitDialog({ queue, onClose }: { queue: string; onClose: () => void }) {
   const last = useQuery({ ...lastJobQuery(), staleTime: Infinity });
   const isKnown = last.data !== undefined || last.isError;
@@ -45,14 +57,25 @@ function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void 
   const [fields, setFields] = useState(first);
   const set = (some: Partial<JobFields>) => setFields((old) => ({ ...old, ...some }));
   const read = readFields(fields);
+  const schedule = scheduleOf(fields);
   const submit = useAction((job: JobDraft) => hub.jobs.submit.mutate({ jobs: [job] }));
+  const setSchedule = useAction((about: ScheduleDraft & { job: JobDraft }) => hub.jobs.setSchedule.mutate(about));
   return (
     <Form
       label="Job"
       errors={"errors" in read ? read.errors : {}}
-      actions={[submit]}
+      actions={[submit, setSchedule]}
       onSubmit={() => {
         if (!("job" in read)) return;
+        if (schedule !== null) {
+          setSchedule.run({ ...schedule, job: read.job }, ({ nextAt, isNew }) => {
+            void client.invalidateQueries({ queryKey: ["jobs"] });
+            const what = `${isNew ? "Schedule" : "Replaced the schedule"} ${visibleText(schedule.name)}`;
+            say("safe", `${what}: its next job is submitted on ${shortDay(nextAt)} at ${clockTime(nextAt)}.`);
+            onClose();
+          });
+          return;
+        }
         submit.run(read.job, ({ jobs: [made, ...others] }) => {
           void client.invalidateQueries({ queryKey: ["jobs"] });
           if (made === undefined) return;
@@ -99,16 +122,71 @@ function SubmitForm({ first, onClose }: { first: JobFields; onClose: () => void 
         maxLength={64}
         onChange={(queue) => set({ queue })}
       />
+      <ScheduleFields fields={fields} set={set} />
       <MoreFields fields={fields} set={set} />
-      {"job" in read && <OtherWays job={read.job} />}
+      {"job" in read && <OtherWays job={read.job} schedule={schedule} />}
       <FormFault />
-      <FormEnd word="Submit" busyWord="Submitting" busy={submit.busy} onCancel={onClose} />
+      {schedule === null ? (
+        <FormEnd word="Submit" busyWord="Submitting" busy={submit.busy} onCancel={onClose} />
+      ) : (
+        <FormEnd word="Set schedule" busyWord="Setting" busy={setSchedule.busy} onCancel={onClose} />
+      )}
     </Form>
   );
 }
 
+interface FieldsProps {
+  fields: JobFields;
+  set: (some: Partial<JobFields>) => void;
+}
+
+/** Fields of a schedule. Without times the job is submitted once. */
+function ScheduleFields({ fields, set }: FieldsProps) {
+  return (
+    <details className="py-1.5">
+      <summary className="w-fit text-soft">Schedule</summary>
+      <TextField
+        label="Times"
+        hint="Minute, hour, day of the month, month, day of the week: 0 3 * * 1-5 is at 3:00 from Monday to Friday. Empty: submit once, now."
+        path="cron"
+        kind="code"
+        value={fields.cron}
+        maxLength={128}
+        placeholder="0 3 * * *"
+        onChange={(cron) => set({ cron })}
+      />
+      <TextField
+        label="Time zone"
+        hint="For example UTC or Europe/Berlin."
+        path="timeZone"
+        value={fields.timeZone}
+        maxLength={64}
+        onChange={(timeZone) => set({ timeZone })}
+      />
+      <TextField
+        label="Schedule"
+        hint="Its name. Empty: the name of the job. A schedule of this name is replaced."
+        path="schedule"
+        value={fields.schedule}
+        maxLength={64}
+        placeholder="nightly"
+        onChange={(schedule) => set({ schedule })}
+      />
+      <label className="flex items-center gap-2 py-1">
+        <input
+          type="checkbox"
+          className="size-4 shrink-0 accent-accent"
+          checked={fields.overlaps}
+          onChange={({ target }) => set({ overlaps: target.checked })}
+        />
+        Submit a job also while the previous one waits or runs
+      </label>
+    </details>
+  );
+}
+
 /** Fields that most jobs leave as they are. */
-function MoreFields({ fields, set }: { fields: JobFields; set: (some: Partial<JobFields>) => void }) {
+function MoreFields({ fields, set }: FieldsProps) {
   return (
     <details className="py-1.5">
       <summary className="w-fit text-soft">
@@ -238,7 +316,7 @@ const WAYS = [
 ];
 
 /** Shows the same submission for a command line. */
-function OtherWays({ job }: { job: JobDraft }) {
+function OtherWays({ job, schedule }: { job: JobDraft; schedule: ScheduleDraft | null }) {
   const [way, setWay] = useState("file");
   return (
     <details className="py-1.5">
@@ -248,10 +326,10 @@ function OtherWays({ job }: { job: JobDraft }) {
         {way === "file" ? (
           <>
             <CodeBlock label="job.json" text={asFile(job)} />
-            <CodeBlock label="command line" text="tidemark jobs submit job.json" />
+            <CodeBlock label="command line" text={asCommand(schedule)} />
           </>
         ) : (
-          <CodeBlock label="call with curl" text={asCurl(job, window.location.origin)} />
+          <CodeBlock label="call with curl" text={asCurl(job, { schedule, origin: window.location.origin })} />
         )}
       </div>
     </details>

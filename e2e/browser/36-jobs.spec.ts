@@ -80,10 +80,26 @@ test("a job is submitted, the next form is like it, a queue is paused, and jobs 
   await expectSound(page);
   await page.goto(`${stage.hub.url}/jobs`);
 
-  await jobs.setSchedule.mutate({ name: "nightly", cron: "0 3 * * *", job: { command: "true", queue: "night" } });
-  await page.reload();
+  await page.getByRole("button", { name: "Submit a job" }).click();
+  await form.getByText("Schedule", { exact: true }).first().click();
+  await form.getByLabel("Times").fill("0 3 * *");
+  await form.getByLabel("Name").fill("");
+  await form.getByRole("button", { name: "Set schedule" }).click();
+  await expect(form.getByText("Five parts: minute")).toBeVisible();
+  await form.getByLabel("Times").fill("0 3 * * *");
+  await form.getByLabel("Schedule", { exact: true }).fill("nightly");
+  await form.getByText("run, working folder, environment, secrets").click();
+  await form.getByLabel("Secrets").fill("HF_TOKEN=hf_of-the-schedule");
+  await form.getByText("The same on a command line").click();
+  await expect(form.getByLabel("command line", { exact: true })).toContainText(
+    "jobs schedule nightly --cron '0 3 * * *'",
+  );
+  await expectSound(page);
+  await form.getByRole("button", { name: "Set schedule" }).click();
+  await expect(page.getByText(/^Schedule nightly: its next job is submitted on .+ at \d\d:00/)).toBeVisible();
   const schedules = page.getByRole("region", { name: "Schedules" });
   await expect(schedules.getByText("0 3 * * * UTC")).toBeVisible();
+  await expect(schedules.getByText("secrets: HF_TOKEN")).toBeVisible();
   await expectSound(page);
   await schedules.getByRole("button", { name: "Pause schedule nightly" }).click();
   await expect(schedules.getByText("paused", { exact: true })).toBeVisible();

@@ -1,13 +1,14 @@
 import { join } from "node:path";
 import { defineConfig } from "@playwright/test";
 import { findStoryBrowser } from "../gate/install-chromium.ts";
+import { BUILT_WORKER } from "../stage/start-worker.ts";
 
 /** Stories that take longest begin first, so that none of them is left for the end on one core. */
 const LONG = ["**/04-*", "**/22-*", "**/12-*", "**/11-*", "**/13-*", "**/14-*"];
 const ci = process.env.CI !== undefined;
 // Read by this process and, as its children, by those that run stories: see e2e/stage/prepare-hub.ts.
 process.env["GATE_HUB"] ??= join(import.meta.dirname, "../../.tools/hub/main.js");
-process.env["GATE_WORKER"] ??= join(import.meta.dirname, "../../dist/tidemark.mjs");
+process.env["GATE_WORKER"] ??= join(import.meta.dirname, "../..", BUILT_WORKER);
 
 /**
  * Numbered stories, three at a time beside the process tests: more than half of a story is waiting. Where nobody is there to tell it again (CI) a story that

@@ -1,3 +1,4 @@
+import { commandOf } from "../stage/start-process.ts";
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -64,9 +65,17 @@ describe("the worker", () => {
     const gone = join(stage.dir, "gone");
     const script = `mkdir '${gone}' && cd '${gone}' && rmdir '${gone}' && exec "$0" "$@"`;
     const watch = ["--watch", join(stage.dir, "w"), "--run", "gone", "--to", `s3://${stage.store.bucket}/gone`];
-    const args = [testedWorker(), "run", ...watch, "--state", join(stage.dir, "gone-state"), "--", "true"];
+    const args = [
+      ...commandOf(testedWorker()),
+      "run",
+      ...watch,
+      "--state",
+      join(stage.dir, "gone-state"),
+      "--",
+      "true",
+    ];
     const env = { ...process.env, ...keysInEnv(stage.store), NO_COLOR: "1", CI: "true" };
-    const { status, stderr } = spawnSync("sh", ["-c", script, process.execPath, ...args], { env, encoding: "utf8" });
+    const { status, stderr } = spawnSync("sh", ["-c", script, ...args], { env, encoding: "utf8" });
     expect(stderr).toContain("the working directory: It does not exist (it was removed under this command");
     expect(status).toBe(FAULTS.NOT_FOUND.exit);
   });

@@ -9,7 +9,7 @@ import { IMPLEMENTATIONS, stageOver, type Staged, waitSafe } from "../stage/stag
 import { runOnce } from "../stage/run-once.ts";
 import { ROOT } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
-import { testedWorker } from "../stage/start-worker.ts";
+import { testedWorker, WORKER_SOURCES } from "../stage/start-worker.ts";
 import { hashFolder, writeCheckpoint } from "../stage/write-checkpoint.ts";
 
 /** Each code of the table, from a command that ends with it. */
@@ -67,7 +67,12 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     mkdirSync(folderOf("old"), { recursive: true });
     const source = writeCheckpoint({ folder: folderOf("old"), step: 4, modelBytes: 4, optimizerBytes: 4, loss: 1 });
     writeFileSync(join(source, "at 12:30.txt"), "x");
-    await staged.startNode({ name: "old", run: "old", env: { NODE_OPTIONS: `--import ${hook}` } });
+    await staged.startNode({
+      name: "old",
+      run: "old",
+      entry: WORKER_SOURCES,
+      env: { NODE_OPTIONS: `--import ${hook}` },
+    });
     await waitSafe(staged, "old");
     const target = join(dir, "back");
     const { code, stderr } = await staged.restore("old", "old", target);

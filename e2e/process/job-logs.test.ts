@@ -7,7 +7,7 @@ import type { LogAnswer } from "#protocol/jobs/job-log.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
 import { testedWorker } from "../stage/start-worker.ts";
-import { ROOT } from "../stage/start-process.ts";
+import { ROOT, commandOf } from "../stage/start-process.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 
 /** Output of jobs over a real hub and store: it is shown while it is new, kept when its worker is killed, and read afterwards. */
@@ -39,7 +39,8 @@ test("a person follows the output of a running program, without its secrets, to 
   const wait = `until test -e '${flag("live")}'; do sleep 0.1; done`;
   const id = await submit("live", `echo first; echo "token $HF_TOKEN" >&2; ${wait}; echo last`);
   const worker = await startWorker("live");
-  const followed = spawn(process.execPath, [testedWorker(), "jobs", "logs", id, "-f"], {
+  const [program, ...before] = commandOf(testedWorker());
+  const followed = spawn(program, [...before, "jobs", "logs", id, "-f"], {
     cwd: ROOT,
     env: { ...process.env, NO_COLOR: "1", ...env },
   });

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { putOdd, serveOdd } from "../stage/odd-objects.ts";
-import { ROOT } from "../stage/start-process.ts";
+import { ROOT, inShell } from "../stage/start-process.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 import { armFault, clearFaults, readCounters } from "../stage/store-control.ts";
 import { waitUntil } from "../stage/wait-until.ts";
@@ -46,15 +46,11 @@ test("a pipe, a device and a file of the system are read as stdin is", async () 
 
 test("what a shell's <(command) writes is sent, and with --dry-run neither it nor stdin nor an object is read", async () => {
   const worker = (args: string, to: string) =>
-    spawn(
-      "bash",
-      ["-c", `'${process.execPath}' '${testedWorker()}' cp ${args} <(printf one; sleep 0.2; printf two) '${to}'`],
-      {
-        cwd: ROOT,
-        stdio: ["ignore", "pipe", "inherit"],
-        env: { ...process.env, ...keysInEnv(store) },
-      },
-    );
+    spawn("bash", ["-c", `${inShell(testedWorker())} cp ${args} <(printf one; sleep 0.2; printf two) '${to}'`], {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "inherit"],
+      env: { ...process.env, ...keysInEnv(store) },
+    });
   const drained = (child: ReturnType<typeof worker>) => (child.stdout.resume(), child);
   const codeOf = async (args: string, to: string) => (await once(drained(worker(args, to)), "close"))[0] as unknown;
   expect(await codeOf("", `${at}/sub`)).toBe(0);
@@ -258,7 +254,7 @@ test("a link that leads nowhere, or in a circle, is named as that, and the other
 
 test("a reader that is slower than the command gets all of its output", () => {
   // The output is more than a pipe holds. The reader begins when a command that did not wait for it would have ended.
-  const script = `'${process.execPath}' '${testedWorker()}' help --markdown | (sleep 2; cat)`;
+  const script = `${inShell(testedWorker())} help --markdown | (sleep 2; cat)`;
   const told = execFileSync("sh", ["-c", script], { encoding: "utf8" });
   expect(told).toBe(readFileSync(join(ROOT, "docs/cli.md"), "utf8"));
 });

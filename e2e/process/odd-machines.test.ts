@@ -1,11 +1,10 @@
 import { spawn } from "node:child_process";
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { ROOT } from "../stage/start-process.ts";
-import { testedWorker } from "../stage/start-worker.ts";
 
 /** Commands of users without a home, an entry in passwd or a folder that they may write, as containers start them. */
 let stage: Stage;
@@ -23,7 +22,7 @@ interface Ended {
 
 /** Returns Node and the worker where everybody can run them: the folders above this project may be private. */
 function programs(): [node: string, worker: string] {
-  const given = [process.execPath, resolve(ROOT, testedWorker())] as const;
+  const given = [process.execPath, join(ROOT, "dist/tidemark.mjs")] as const;
   const [node, worker] = given.map((file) => join(openFolder("programs"), basename(file)));
   if (node === undefined || worker === undefined) throw new Error("there are two programs");
   if (!existsSync(node)) {

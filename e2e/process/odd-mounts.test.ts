@@ -1,10 +1,10 @@
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
-import { ROOT } from "../stage/start-process.ts";
+import { ROOT, inShell } from "../stage/start-process.ts";
 import { testedWorker } from "../stage/start-worker.ts";
 
 /** Disks as containers have them: a root that nobody may write to, and a small or a full `/tmp`, in a mount namespace of its own. */
@@ -39,7 +39,7 @@ function copyAfter(
 function runAfter(script: readonly string[], tmp: string): Promise<{ code: number | null; output: string }> {
   const bin = join(stage.dir, "bin");
   mkdirSync(bin, { recursive: true });
-  const start = `#!/bin/sh\nexec '${process.execPath}' '${resolve(ROOT, testedWorker())}' "$@"\n`;
+  const start = `#!/bin/sh\nexec ${inShell(testedWorker())} "$@"\n`;
   writeFileSync(join(bin, "tidemark"), start, { mode: 0o755 });
   const child = spawn("unshare", ["--mount", "sh", "-c", script.join("\n")], {
     cwd: ROOT,

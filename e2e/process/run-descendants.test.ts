@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
 import { listProcesses } from "../gate/process-tree.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
-import { ROOT } from "../stage/start-process.ts";
+import { ROOT, commandOf } from "../stage/start-process.ts";
 import { testedWorker, WORKER_SOURCES } from "../stage/start-worker.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 
@@ -288,9 +288,9 @@ test.each(["stdout", "stderr"] as const)("a reader of %s that leaves does not en
   const script = `i=0; while [ $i -lt 3000 ]; do echo 'a line of training output that is about eighty characters long, more or less'${to}; i=$((i+1)); done; echo done > '${done}'`;
   const folder = stage.folderOf(`reader-${stream}`);
   mkdirSync(folder, { recursive: true });
-  const entry = testedWorker();
+  const [program, ...before] = commandOf(testedWorker());
   const args = ["run", "--hub", stage.hub.url, "--state", join(stage.dir, `reader-${stream}`), "--watch", folder];
-  const worker = spawn(process.execPath, [entry, ...args, "--run", `reader-${stream}`, "--", "sh", "-c", script], {
+  const worker = spawn(program, [...before, ...args, "--run", `reader-${stream}`, "--", "sh", "-c", script], {
     cwd: ROOT,
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, TIDEMARK_TOKEN: stage.token, NODE_ENV: "production" },
@@ -339,7 +339,7 @@ test.each([
   const log = logOf(`int-${how}`);
   const args = ["run", "--hub", stage.hub.url, "--state", join(stage.dir, `int-${how}`), "--watch", folder];
   const program = [process.execPath, "-e", NOTES, log, "ends"];
-  const command = [process.execPath, testedWorker(), ...args, "--run", `int-${how}`, "--", ...program];
+  const command = [...commandOf(testedWorker()), ...args, "--run", `int-${how}`, "--", ...program];
   const python = spawn("python3", ["-c", AT_TERMINAL, how, log, ...command], {
     cwd: ROOT,
     stdio: ["ignore", "ignore", "inherit"],
@@ -353,7 +353,7 @@ test("Ctrl-C at a terminal leaves no doubt about what the training below a shell
   const name = "unmarked-int";
   const program = ["sh", "-c", `${saving(name)}; true`];
   const args = ["run", "--hub", stage.hub.url, "--state", join(stage.dir, name), "--watch", stage.folderOf(name)];
-  const command = [process.execPath, testedWorker(), ...args, "--grace", "60s", "--run", name, "--", ...program];
+  const command = [...commandOf(testedWorker()), ...args, "--grace", "60s", "--run", name, "--", ...program];
   const python = spawn("python3", ["-c", AT_TERMINAL, "terminal", logOf(name), ...command], {
     cwd: ROOT,
     stdio: ["ignore", "ignore", "inherit"],

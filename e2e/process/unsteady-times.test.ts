@@ -5,7 +5,7 @@ import { listKeys } from "../faults/ask-store.ts";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { runOnce } from "../stage/run-once.ts";
-import { testedWorker } from "../stage/start-worker.ts";
+import { WORKER_SOURCES } from "../stage/start-worker.ts";
 import { waitComplete } from "../stage/wait-complete.ts";
 import { writeCheckpoint } from "../stage/write-checkpoint.ts";
 
@@ -65,7 +65,7 @@ test("checkpoints on it become safe, each once, and are known after a restart", 
   const folder = stage.folderOf("nfs");
   mkdirSync(folder, { recursive: true });
   const save = (step: number) => writeCheckpoint({ folder, step, modelBytes: 4, optimizerBytes: 4, loss: 1 });
-  const start = () => stage.startNode({ name: "nfs", run: "nfs", env: hook });
+  const start = () => stage.startNode({ name: "nfs", run: "nfs", entry: WORKER_SOURCES, env: hook });
   const first = await start();
   // One after another: what was taken already is looked at again each time.
   for (const step of [1, 2, 3]) {
@@ -88,7 +88,7 @@ test("`cp` and `sync` copy from it, and `sync` has nothing to do afterwards", as
   writeFileSync(join(folder, "large"), Buffer.alloc(12_000_000, 3));
   const at = `s3://${stage.store.bucket}/plain`;
   const run = (args: string[], env: Record<string, string> = {}) =>
-    runOnce(testedWorker(), args, {
+    runOnce(WORKER_SOURCES, args, {
       env: { ...keysInEnv(stage.store), TIDEMARK_STATE: join(stage.dir, "own-state"), ...hook, ...env },
     });
   expect(await run(["cp", folder, `${at}/cp`])).toMatchObject({ code: 0 });

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect } from "vitest";
 import { keysInEnv } from "../stage/keys-in-env.ts";
 import { notPromised } from "../stage/json-lines.ts";
-import { ROOT } from "../stage/start-process.ts";
+import { ROOT, commandOf } from "../stage/start-process.ts";
 import { type RunningStore, startStore } from "../stage/start-store.ts";
 import { readCounters } from "../stage/store-control.ts";
 import { testedWorker } from "../stage/start-worker.ts";
@@ -53,7 +53,8 @@ export interface Outcome {
 export function start(args: string[], place: Place = store) {
   const [verb = "", ...rest] = args;
   const state = ["cp", "sync"].includes(verb) ? ["--state", join(dir, "state")] : [];
-  const child = spawn(process.execPath, [testedWorker(), verb, ...state, ...rest], {
+  const [program, ...before] = commandOf(testedWorker());
+  const child = spawn(program, [...before, verb, ...state, ...rest], {
     cwd: ROOT,
     stdio: ["pipe", "pipe", "pipe"],
     env: {

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { ROOT } from "./start-process.ts";
+import { ROOT, commandOf } from "./start-process.ts";
 
 export interface Outcome {
   code: number | null;
@@ -14,7 +14,8 @@ export function runOnce(
   options: { env?: Record<string, string>; withinMs?: number } = {},
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [entry, ...args], {
+    const [program, ...before] = commandOf(entry);
+    const child = spawn(program, [...before, ...args], {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...process.env, NO_COLOR: "1", CI: "true", ...options.env },

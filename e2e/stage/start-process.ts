@@ -4,6 +4,18 @@ import { descendantsOf, stillRunning } from "../gate/process-tree.ts";
 
 export const ROOT = join(import.meta.dirname, "../..");
 
+/** Returns the command that starts an entry: a script by this Node, and any other program by itself. */
+export function commandOf(entry: string): [program: string, ...before: string[]] {
+  const path = resolve(ROOT, entry);
+  return /\.m?[jt]s$/.test(entry) ? [process.execPath, path] : [path];
+}
+
+/** Returns the command of an entry as words of a shell. */
+export const inShell = (entry: string): string =>
+  commandOf(entry)
+    .map((word) => `'${word}'`)
+    .join(" ");
+
 export interface StartOptions {
   /** Name in errors and logs: `hub`, `worker gpu-1`. */
   title: string;
@@ -40,8 +52,7 @@ export interface RunningProcess {
  */
 export async function startProcess(options: StartOptions): Promise<RunningProcess> {
   const { entry, under = [], args = [], cwd = ROOT } = options;
-  const script = resolve(ROOT, entry);
-  const [program = entry, ...before] = [...under, ...(/\.m?[jt]s$/.test(entry) ? [process.execPath, script] : [entry])];
+  const [program = entry, ...before] = [...under, ...commandOf(entry)];
   const child = spawn(program, [...before, ...args], {
     cwd,
     detached: true,

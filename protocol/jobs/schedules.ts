@@ -21,7 +21,6 @@ export const setScheduleInput = z.object({
   /** Submits a job also while the one before waits or runs. */
   overlaps: z.boolean().default(false),
   job: jobSubmission
-    .refine(({ secrets }) => Object.keys(secrets).length === 0, "a job of a schedule cannot have secrets")
     .refine(({ idempotencyKey }) => idempotencyKey === undefined, "the schedule gives each job a key of its own")
     .refine(({ after }) => after.length === 0, "a job of a schedule cannot follow others"),
 });
@@ -36,6 +35,8 @@ export interface JobScheduleRow {
   overlaps: boolean;
   queue: string;
   command: string;
+  /** Names of the secrets of its jobs. */
+  secrets: string[];
   /** E-mail address of the person who made it, whose jobs these are. */
   owner: string;
   pausedAt: number | null;

@@ -28,7 +28,9 @@ const openInput = z.object({ canary: sealed.nullable() });
  */
 const textPlace = z
   .string()
-  .regex(/^(?:AlertChannelSecret|ProfileBenchKey|JobSecret|GroupAccountSecret)\|[A-Za-z0-9-]{1,64}\|sealed$/);
+  .regex(
+    /^(?:AlertChannelSecret|ProfileBenchKey|JobSecret|JobScheduleSecret|GroupAccountSecret)\|[A-Za-z0-9-]{1,64}\|sealed$/,
+  );
 const sealTextInput = z.object({ place: textPlace, text: z.string().max(8192) });
 const openTextInput = z.object({ place: textPlace, sealed });
 /** Returns whether a text may be stored in this place. The signer checks it too, for every caller. */

@@ -222,6 +222,7 @@ describe("changing the master key", () => {
       "ProfileBenchKey",
       "SealKeySecret",
       "JobSecret",
+      "JobScheduleSecret",
       "GroupAccountSecret",
     ];
     expect(new Set(sealed)).toEqual(new Set(models));

@@ -8,6 +8,7 @@ import {
   channelPlace,
   groupKeyPlace,
   jobSecretPlace,
+  scheduleSecretPlace,
   sealKeyPlace,
   secretPlace,
 } from "./secret-place.ts";
@@ -94,6 +95,16 @@ const TABLES: readonly SealedTable[] = [
     write: (tx, change, version) =>
       tx.jobSecret.updateMany({ where: { jobId: change.id, sealed: change.before }, data: dataOf(change, version) }),
     countOld: (tx, version) => tx.jobSecret.count(otherThan(version)),
+  },
+  {
+    place: scheduleSecretPlace,
+    read: async (db) => (await db.jobScheduleSecret.findMany()).map(({ scheduleId: id, sealed }) => ({ id, sealed })),
+    write: (tx, change, version) =>
+      tx.jobScheduleSecret.updateMany({
+        where: { scheduleId: change.id, sealed: change.before },
+        data: dataOf(change, version),
+      }),
+    countOld: (tx, version) => tx.jobScheduleSecret.count(otherThan(version)),
   },
   {
     place: groupKeyPlace,

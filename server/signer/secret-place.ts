@@ -14,5 +14,7 @@ export const benchKeyPlace = (profileId: string): string => `ProfileBenchKey|${p
 
 /** Returns the place of the sealed secrets of a job. */
 export const jobSecretPlace = (jobId: string): string => `JobSecret|${jobId}|sealed`;
+/** Returns the place of the sealed secrets of a schedule's jobs. */
+export const scheduleSecretPlace = (scheduleId: string): string => `JobScheduleSecret|${scheduleId}|sealed`;
 /** Returns the place of the sealed key of an account at a provider of groups. */
 export const groupKeyPlace = (accountId: string): string => `GroupAccountSecret|${accountId}|sealed`;

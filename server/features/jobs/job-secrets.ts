@@ -3,9 +3,12 @@ import { jobSecrets, type JobSecrets } from "#protocol/jobs/job-spec.ts";
 import type { Transaction } from "#prisma/open.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { readStored } from "#server/platform/stored-json.ts";
-import { jobSecretPlace } from "#server/signer/secret-place.ts";
+import { jobSecretPlace, scheduleSecretPlace } from "#server/signer/secret-place.ts";
 
-/** Secrets of jobs: sealed at the submission, opened for the node that has the lease, deleted when the job cannot run again. */
+/**
+ * Secrets of jobs: sealed at the submission, opened for the node that has the lease, deleted when the job cannot run again.
+ * Those of a schedule are sealed with it, and opened when it submits a job.
+ */
 
 export interface SealedSecrets {
   sealed: string;
@@ -16,14 +19,33 @@ export interface SealedSecrets {
 const textOf = (secrets: JobSecrets): string =>
   JSON.stringify(Object.fromEntries(Object.entries(secrets).toSorted(([a], [b]) => (a < b ? -1 : 1))));
 
+async function sealAt({ signer }: Pick<Hub, "signer">, place: string, secrets: JobSecrets) {
+  if (Object.keys(secrets).length === 0) return null;
+  return signer.sealText({ place, text: textOf(secrets) });
+}
+
 /** Seals the secrets of a job; null when it has none. */
-export async function sealSecrets(
-  { signer }: Pick<Hub, "signer">,
+export const sealSecrets = (
+  hub: Pick<Hub, "signer">,
   jobId: string,
   secrets: JobSecrets,
-): Promise<SealedSecrets | null> {
-  if (Object.keys(secrets).length === 0) return null;
-  return signer.sealText({ place: jobSecretPlace(jobId), text: textOf(secrets) });
+): Promise<SealedSecrets | null> => sealAt(hub, jobSecretPlace(jobId), secrets);
+
+/** Seals the secrets of a schedule; null when it has none. */
+export const sealScheduleSecrets = (
+  hub: Pick<Hub, "signer">,
+  scheduleId: string,
+  secrets: JobSecrets,
+): Promise<SealedSecrets | null> => sealAt(hub, scheduleSecretPlace(scheduleId), secrets);
+
+/** Returns the secrets of a schedule. @throws Fault MASTER_KEY_WRONG, INTERNAL when they cannot be read */
+export async function openScheduleSecrets({ signer, db }: Pick<Hub, "signer" | "db">, id: string): Promise<JobSecrets> {
+  const row = await db.jobScheduleSecret.findUnique({ where: { scheduleId: id } });
+  if (row === null) return {};
+  const { text } = await signer.openText({ place: scheduleSecretPlace(id), sealed: row.sealed });
+  const secrets = readStored(text, jobSecrets);
+  if (secrets === null) throw new Fault("INTERNAL", { subject: "the secrets of a schedule", detail: "they are lost" });
+  return secrets;
 }
 
 /**

@@ -56,6 +56,7 @@ function scheduleLine({
   timeZone,
   queue,
   command,
+  secrets,
   owner,
   nextAt,
   lastJob,
@@ -64,7 +65,8 @@ function scheduleLine({
   const next = nextAt === null ? "paused" : `next at ${iso(nextAt) ?? ""}`;
   const last = lastJob === null ? "" : `; last job ${lastJob.id}: ${lastJob.state}`;
   const why = problem === null ? "" : `; ${shownName(problem)}`;
-  const what = `${shownName(command)}, queue ${queue}, of ${shownName(owner)}`;
+  const sealed = secrets.length === 0 ? "" : `, secrets ${secrets.join(", ")}`;
+  const what = `${shownName(command)}${sealed}, queue ${queue}, of ${shownName(owner)}`;
   return `${name}  ${cron} (${timeZone}), ${next}: ${what}${last}${why}`;
 }
 

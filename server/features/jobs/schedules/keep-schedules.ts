@@ -5,6 +5,7 @@ import type { JobSchedule } from "#prisma/client/client.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { emit } from "#server/core/events/record-event.ts";
 import { readStored } from "#server/platform/stored-json.ts";
+import { openScheduleSecrets } from "../job-secrets.ts";
 import { submitJobs } from "../submit-jobs.ts";
 import { nextTime } from "./next-time.ts";
 
@@ -40,7 +41,8 @@ async function fire(hub: Hub, schedule: JobSchedule): Promise<Outcome> {
   const labels = Object.keys(job.labels).length < 32 ? { schedule: name.slice(0, 128), ...job.labels } : job.labels;
   try {
     const caller = { kind: "person" as const, person, sessionHash: "" };
-    const { jobs } = await submitJobs({ hub, caller }, { jobs: [{ ...job, labels, idempotencyKey }] });
+    const secrets = await openScheduleSecrets(hub, id);
+    const { jobs } = await submitJobs({ hub, caller }, { jobs: [{ ...job, labels, idempotencyKey, secrets }] });
     const jobId = jobs.at(-1)?.id;
     return jobId === undefined ? { problem: "it made no job" } : { jobId };
   } catch (error) {

@@ -45,8 +45,8 @@ it.each([
   await expect(set(about)).rejects.toEqual(expect.objectContaining({ message }));
 });
 
-it("refuses a job with secrets, with a key or after others", async () => {
-  for (const more of [{ secrets: { A: "b" } }, { idempotencyKey: "k" }, { after: ["x"] }])
+it("refuses a job with a key or after others", async () => {
+  for (const more of [{ idempotencyKey: "k" }, { after: ["x"] }])
     await expect(set({ job: { ...job, ...more } })).rejects.toThrow();
 });
 
@@ -110,6 +110,27 @@ it("a paused schedule submits nothing, and one whose person may not submit any m
     problem: "operator@example.com may not submit jobs any more",
   });
   expect(await submitted()).toEqual([]);
+});
+
+it("seals the secrets of its job, which only the node of the job gets, and drops them when it is replaced", async () => {
+  const secrets = { HF_TOKEN: "hf_planted-0002", B: "two words" };
+  await set({ job: { ...job, secrets } });
+  expect(await row()).toMatchObject({ secrets: ["B", "HF_TOKEN"] });
+  const stored = [
+    await row(),
+    await test.hub.db.jobSchedule.findMany(),
+    await test.hub.db.jobScheduleSecret.findMany(),
+  ];
+  expect(JSON.stringify([...stored, await test.hub.db.audit.findMany()])).not.toContain("planted");
+  await reach();
+  const taken = await take(first);
+  expect(taken.secrets).toEqual(secrets);
+  await end(first, taken, DONE);
+  await set({ job });
+  expect(await row()).toMatchObject({ secrets: [], lastJob: { state: "done" } });
+  expect(await test.hub.db.jobScheduleSecret.count()).toBe(0);
+  await reach();
+  expect((await take(first)).secrets).toEqual({});
 });
 
 it("is replaced under its name, and removed without its jobs", async () => {

@@ -1,4 +1,4 @@
-import type * as z from "zod";
+import * as z from "zod";
 import { Fault } from "#protocol/faults/fault.ts";
 import { jobSubmission } from "#protocol/jobs/job-spec.ts";
 import { jobState } from "#protocol/jobs/job-states.ts";
@@ -17,13 +17,19 @@ import { emit } from "#server/core/events/record-event.ts";
 import { newId } from "#server/platform/random-id.ts";
 import { readStored } from "#server/platform/stored-json.ts";
 import { checkPlaces } from "../bytes/check-places.ts";
+import { sealScheduleSecrets } from "../job-secrets.ts";
 import { nextTime } from "./next-time.ts";
 
+const secretNames = z.array(z.string());
 type Called = Context & { caller: PersonCaller };
 
 /** Returns all schedules by name. */
 export async function listSchedules({ db }: Pick<Hub, "db">): Promise<JobScheduleRow[]> {
-  const rows = await db.jobSchedule.findMany({ orderBy: { name: "asc" }, take: MOST_SCHEDULES });
+  const rows = await db.jobSchedule.findMany({
+    orderBy: { name: "asc" },
+    take: MOST_SCHEDULES,
+    include: { secret: { select: { names: true } } },
+  });
   const ids = rows.flatMap(({ lastJobId }) => lastJobId ?? []);
   const jobs = await db.job.findMany({ where: { id: { in: ids } }, select: { id: true, state: true } });
   const states = new Map(jobs.map(({ id, state }) => [id, jobState.safeParse(state).data ?? "failed"]));
@@ -38,6 +44,7 @@ export async function listSchedules({ db }: Pick<Hub, "db">): Promise<JobSchedul
       owner,
       problem,
       queue: job?.queue ?? "",
+      secrets: (row.secret === null ? null : readStored(row.secret.names, secretNames)) ?? [],
       command: job === null ? "" : [job.command, ...job.arguments].join(" "),
       pausedAt: row.pausedAt?.getTime() ?? null,
       nextAt: row.pausedAt === null ? row.nextAt.getTime() : null,
@@ -48,7 +55,8 @@ export async function listSchedules({ db }: Pick<Hub, "db">): Promise<JobSchedul
 }
 
 /**
- * Makes a schedule, or replaces the one of that name, which is the caller's then. Returns its next time, epoch ms. @throws Fault
+ * Makes a schedule, or replaces the one of that name, which is the caller's then. The secrets of its job are sealed and stored
+ * apart from it. Returns its next time, epoch ms. @throws Fault
  * BAD_INPUT when no job can be made of it, CONFLICT when there are too many
  */
 export async function setSchedule(
@@ -60,16 +68,28 @@ export async function setSchedule(
   if ("wrong" in expanded) throw new Fault("BAD_INPUT", { op: "schedule", subject: name, detail: expanded.wrong });
   await checkPlaces(hub, expanded.jobs);
   const { id: ownerId, email: owner } = caller.person;
-  const set = { cron, timeZone, overlaps, ownerId, owner, job: JSON.stringify(job), nextAt: new Date(nextAt) };
+  const { secrets, ...open } = job;
+  const set = { cron, timeZone, overlaps, ownerId, owner, job: JSON.stringify(open), nextAt: new Date(nextAt) };
+  // The id is part of where the secrets are sealed and of the key of each job, so a replaced schedule gets another one.
+  const id = newId();
+  const sealed = await sealScheduleSecrets(hub, id, secrets);
+  const names = JSON.stringify(Object.keys(secrets).toSorted());
   const isNew = await hub.db.$transaction(async (tx) => {
-    const before = await tx.jobSchedule.findUnique({ where: { name }, select: { id: true } });
+    const before = await tx.jobSchedule.findUnique({ where: { name } });
     if (before === null && (await tx.jobSchedule.count()) >= MOST_SCHEDULES)
       throw new Fault("CONFLICT", { op: "schedule", subject: name, detail: `there are ${MOST_SCHEDULES} schedules` });
-    const created = { id: newId(), name, createdAt: new Date(hub.now()) };
-    await tx.jobSchedule.upsert({
-      where: { name },
-      update: { ...set, pausedAt: null, problem: null },
-      create: { ...created, ...set },
+    if (before !== null) await tx.jobSchedule.delete({ where: { name } });
+    const kept = { lastAt: before?.lastAt ?? null, lastJobId: before?.lastJobId ?? null };
+    const createdAt = before?.createdAt ?? new Date(hub.now());
+    await tx.jobSchedule.create({
+      data: {
+        id,
+        name,
+        createdAt,
+        ...kept,
+        ...set,
+        ...(sealed !== null && { secret: { create: { names, ...sealed } } }),
+      },
     });
     await audit({ db: tx, now: hub.now }, caller, { action: "set schedule", subject: `${name}: ${cron} ${timeZone}` });
     return before === null;
