@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { join } from "node:path";
 import * as z from "zod";
 import { storeKeys } from "../faults/rig.ts";
-import { ROOT } from "../stage/start-process.ts";
+import { commandOf, ROOT } from "../stage/start-process.ts";
 import type { LinkSettings } from "./emulator.ts";
 import { openStoreAcross } from "./open-store-across.ts";
 
@@ -34,7 +34,7 @@ export async function probeOver(
   const where = ["--endpoint", store.endpoint, "--provider", "minio", "--state", join(folder, "state")];
   const startedAt = performance.now();
   const { code, text } = await runIn(link.clientNetns, {
-    args: [program, "probe", `s3://${store.bucket}`, "--json", ...where, ...flags],
+    args: [...commandOf(program), "probe", `s3://${store.bucket}`, "--json", ...where, ...flags],
     env: storeKeys(store),
   });
   const tookMs = performance.now() - startedAt;
@@ -56,7 +56,7 @@ function runIn(
 ): Promise<{ code: number | null; text: string }> {
   return new Promise((resolve, reject) => {
     const env = { PATH: process.env.PATH ?? "", NO_COLOR: "1", NODE_ENV: "production", ...about.env } as const;
-    const [program, ...args] = ["nsenter", `--net=${netns}`, process.execPath, ...about.args] as const;
+    const [program, ...args] = ["nsenter", `--net=${netns}`, ...about.args] as const;
     const child = spawn(program, args, {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "pipe"],
