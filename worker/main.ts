@@ -21,7 +21,7 @@ import { reapAsFirst } from "./program/reap-as-first.ts";
 import { ENGINE_COMMAND } from "./engines/engine-command.ts";
 import { createTerminal, visibleJson, type Streams, type Terminal } from "./command-line/terminal.ts";
 import { withinMemory, withinMemoryAlways } from "./store-session/within-memory.ts";
-import type { Verb } from "./command-line/verb.ts";
+import type { CommandContext } from "./command-line/command-context.ts";
 
 /**
  * Entry point, and the only file that prints, listens to signals and ends the process. A command's modules are imported when
@@ -92,8 +92,8 @@ function listenForSignals(terminal: Terminal, times: { workMs: number; graceMs: 
 
 async function run(invocation: Invocation): Promise<number> {
   const { command, flags, operands } = invocation;
-  // Commands in VERBS set the flag after their modules are loaded, see below; the others need not start as fast.
-  if (!(command in VERBS)) keepYoungSmall();
+  // Commands in COMMANDS set the flag after their modules are loaded, see below; the others need not start as fast.
+  if (!(command in COMMANDS)) keepYoungSmall();
   const terminal = createTerminal(streams, terminalOptions(process.env, flags));
   if (flags.has("help")) {
     const { commandHelp } = await import("./cli/help.ts");
@@ -127,12 +127,12 @@ async function run(invocation: Invocation): Promise<number> {
       return showSettings({ topic, env: process.env, home: platformFacts(process.env).home, terminal });
     }
     case "agent":
-      return runStoppable(invocation, terminal, async (verb) => {
+      return runStoppable(invocation, terminal, async (context) => {
         const { runAgent } = await import("./agent/agent.ts");
-        const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
-        warnOfEnvironment(verb);
-        await withinMemoryAlways(verb.config, () =>
-          runAgent({ ...verb, goodbyeMs, platform: platformFacts(process.env) }),
+        const goodbyeMs = goodbyeWithin(context.config.durationMs("grace"));
+        warnOfEnvironment(context);
+        await withinMemoryAlways(context.config, () =>
+          runAgent({ ...context, goodbyeMs, platform: platformFacts(process.env) }),
         );
         return 0;
       });
@@ -142,43 +142,45 @@ async function run(invocation: Invocation): Promise<number> {
       if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
       reapAsFirst(process.env);
       const env = takeToken(process.env);
-      return runStoppable({ ...invocation, env }, terminal, async (verb) => {
-        const goodbyeMs = goodbyeWithin(verb.config.durationMs("grace"));
+      return runStoppable({ ...invocation, env }, terminal, async (context) => {
+        const goodbyeMs = goodbyeWithin(context.config.durationMs("grace"));
         const platform = platformFacts(process.env);
         const { stdout: out, stderr: err } = process;
         const onEndAtOnce = (act: () => void) => void lastActs.push(act);
-        const beside = { ...verb, goodbyeMs, platform, env, onSignal, onEndAtOnce, out, err };
-        warnOfEnvironment(verb);
+        const beside = { ...context, goodbyeMs, platform, env, onSignal, onEndAtOnce, out, err };
+        warnOfEnvironment(context);
         if (command === "work") {
           const { work } = await import("./jobs/work.ts");
           return work(beside);
         }
         const { runProgram } = await import("./supervise/run.ts");
-        const { operands: program } = verb;
+        const { operands: program } = context;
         const sharesTerminal = process.stdin.isTTY;
-        return withinMemoryAlways(verb.config, () => runProgram({ ...beside, program, sharesTerminal }));
+        return withinMemoryAlways(context.config, () => runProgram({ ...beside, program, sharesTerminal }));
       });
     }
     case "save":
-      return runStoppable(invocation, terminal, async (verb) => {
+      return runStoppable(invocation, terminal, async (context) => {
         const { saveCheckpoint } = await import("./commands/save-command.ts");
-        return saveCheckpoint({ ...verb, goodbyeMs: goodbyeWithin(GRACE_MS), platform: platformFacts(process.env) });
+        return saveCheckpoint({ ...context, goodbyeMs: goodbyeWithin(GRACE_MS), platform: platformFacts(process.env) });
       });
     case "restore":
-      return runStoppable(invocation, terminal, async (verb) => {
+      return runStoppable(invocation, terminal, async (context) => {
         const { restoreRun } = await import("./commands/restore-command.ts");
         const platform = platformFacts(process.env);
-        return withinMemory(verb.config, () => restoreRun({ ...verb, goodbyeMs: goodbyeWithin(GRACE_MS), platform }));
+        return withinMemory(context.config, () =>
+          restoreRun({ ...context, goodbyeMs: goodbyeWithin(GRACE_MS), platform }),
+        );
       });
     case "bench":
-      return runStoppable(invocation, terminal, async (verb) => {
+      return runStoppable(invocation, terminal, async (context) => {
         const { benchEngines } = await import("./commands/bench-engines.ts");
-        return benchEngines({ ...verb, platform: platformFacts(process.env) });
+        return benchEngines({ ...context, platform: platformFacts(process.env) });
       });
     default: {
-      const verb = VERBS[command];
+      const context = COMMANDS[command];
       return runStoppable(invocation, terminal, async (input) => {
-        const perform = await verb();
+        const perform = await context();
         keepYoungSmall();
         return withinMemory(input.config, () => perform(input));
       });
@@ -186,13 +188,13 @@ async function run(invocation: Invocation): Promise<number> {
   }
 }
 
-const VERBS = {
+const COMMANDS = {
   compare: async () => (await import("./commands/compare.ts")).compareStored,
   keygen: async () => (await import("./commands/keygen.ts")).makeKey,
   runs: async () => (await import("./commands/runs.ts")).showRuns,
   jobs: async () => {
     const { manageJobs } = await import("./commands/jobs/jobs.ts");
-    return (verb: Verb) => manageJobs(verb, process.env);
+    return (context: CommandContext) => manageJobs(context, process.env);
   },
   pause: async () => (await import("./commands/steer-command.ts")).steerUploads("pause"),
   resume: async () => (await import("./commands/steer-command.ts")).steerUploads("resume"),
@@ -212,7 +214,7 @@ const VERBS = {
   doctor: async () => (await import("./commands/doctor/doctor.ts")).examine,
 } as const;
 
-function warnOfEnvironment({ config, terminal }: Verb): void {
+function warnOfEnvironment({ config, terminal }: CommandContext): void {
   // With --to the node itself needs the keys, so they are no reason for a warning.
   const keys = config.text("to") === null ? rawKeysWarning(process.env) : null;
   for (const sentence of [keys, config.unread]) {
@@ -267,7 +269,7 @@ function resolveStore(invocation: Invocation): { config: Config; operands: reado
 async function runStoppable(
   invocation: Invocation & { env?: Environment },
   terminal: Terminal,
-  work: (verb: Verb & { stopping: AbortSignal }) => Promise<number>,
+  work: (context: CommandContext & { stopping: AbortSignal }) => Promise<number>,
 ): Promise<number> {
   const { command } = invocation;
   const { config, operands } = resolveStore(invocation);
@@ -367,7 +369,7 @@ function start(): void {
  * being built again. These modules must not read machine state, clock or random numbers when they are loaded.
  */
 async function keepLoaded(): Promise<void> {
-  for (const command of ["cp", "sync", "check", "ls", "cat", "rm"] as const) await VERBS[command]();
+  for (const command of ["cp", "sync", "check", "ls", "cat", "rm"] as const) await COMMANDS[command]();
   // Node sets both again at each start; values of the build must not be in the snapshot.
   process.argv = [];
   process.execPath = "";

@@ -5,7 +5,7 @@ import { ROOT } from "./run-step.ts";
 
 /** Words of an earlier vocabulary, which a reader cannot guess. Database columns and wire names may keep them. */
 const RETIRED =
-  /\b(?:interface|type|class|function|const) +[A-Za-z]*?(?:Tally|Keeper|Errand|Wish(?:es)?|Mood|Helm|Governor|Convoy|Narrator|Leftovers?|Bell|FlightMemory|Trips)\b/g;
+  /\b(?:interface|type|class|function|const) +[A-Za-z]*?(?:Tally|Keeper|Errand|Wish(?:es)?|Mood|Helm|Verbs?|Governor|Convoy|Narrator|Leftovers?|Bell|FlightMemory|Trips)\b/g;
 
 /** Returns the declarations in a source text whose names end in a retired word. */
 const retiredIn = (text: string): string[] => [...text.matchAll(RETIRED)].map(([whole]) => whole);

@@ -11,7 +11,7 @@ import { readNotify, type NotifyChannel } from "../notify/read-notify.ts";
 import { readTo } from "../standalone/open-standalone.ts";
 import { groupMember, type GroupMember } from "#protocol/checkpoint/pieces.ts";
 import { readWatches, type Watch } from "../capture/watch.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 
 /** Options of `tidemark agent`, parsed and checked before anything starts. */
 export interface AgentOptions {

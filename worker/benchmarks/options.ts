@@ -2,7 +2,7 @@ import { tmpdir } from "node:os";
 import { ENGINE_NAMES, ENGINES, isEngine, type BenchDirection, type EngineName } from "#protocol/benchmarks/engines.ts";
 import { BENCH_PRESETS, isPreset, LEAST_PART_BYTES, PART_TOO_SHORT } from "#protocol/benchmarks/presets.ts";
 import type { Config } from "../command-line/config.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 
 /** Options of a comparison. */
 export interface BenchOptions {

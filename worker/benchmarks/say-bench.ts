@@ -2,7 +2,7 @@ import type { EngineName } from "#protocol/benchmarks/engines.ts";
 import { summarize } from "#protocol/benchmarks/summarize.ts";
 import { faultFrom } from "#protocol/faults/fault.ts";
 import type { Terminal } from "../command-line/terminal.ts";
-import { EXIT } from "../command-line/verb.ts";
+import { EXIT } from "../command-line/command-context.ts";
 import type { BenchCaseEnd } from "#protocol/benchmarks/turn.ts";
 import type { BenchOptions } from "./options.ts";
 import { benchTables, caseLines } from "./messages.ts";

@@ -5,7 +5,7 @@ import { benchSettings, type BenchSettings } from "#protocol/benchmarks/plan-inp
 import { Fault, isFault, sentenceOf, toFault } from "#protocol/faults/fault.ts";
 import type { Where } from "../engines/driver.ts";
 import { joinHub, type JoinedHub } from "../hub-link/joined-hub.ts";
-import { usage, type Verb } from "../command-line/verb.ts";
+import { usage, type CommandContext } from "../command-line/command-context.ts";
 import { askTurn, runTurn } from "./hub-turn.ts";
 import { lookFor } from "./look-for.ts";
 import { sayBegun, sayCase, sayTables, type Told } from "./say-bench.ts";
@@ -18,8 +18,8 @@ import { readBenchOptions, type BenchOptions } from "./options.ts";
  * Faults: BAD_INPUT, ENGINE_MISSING for one that was named, PROFILE_NOT_THIS_NODES, BENCH_RUNNING, those of hub and store,
  * CANCELLED.
  */
-export async function benchThroughHub(verb: Verb & { where: Where }): Promise<number> {
-  const { config, terminal, signal, where } = verb;
+export async function benchThroughHub(context: CommandContext & { where: Where }): Promise<number> {
+  const { config, terminal, signal, where } = context;
   const named = config.text("profile") ?? "";
   const subject = `--profile ${named}`;
   const [own] = config.settings.filter(({ name, source }) => OF_THE_HUB.has(name) && source === `--${name}`);
@@ -27,7 +27,7 @@ export async function benchThroughHub(verb: Verb & { where: Where }): Promise<nu
   const options = readBenchOptions(config);
   readSettings(options, options.engines ?? ["tidemark"]);
   const otherwise = "name a bucket instead (tidemark bench s3://bucket/prefix), or join one first";
-  const joined = await joinHub(verb, { command: subject, otherwise, signal });
+  const joined = await joinHub(context, { command: subject, otherwise, signal });
   const target = await askTarget(joined, named);
   const looked = await lookFor({ options, where, terminal, unable: (name) => whyNot(target, name) });
   const id = randomUUID();
@@ -51,11 +51,11 @@ export async function benchThroughHub(verb: Verb & { where: Where }): Promise<nu
       signal,
       onCase: (end, at) => sayCase(terminal, end, at),
     });
-    await tellEnd(verb, { joined, turnId, fault: null });
+    await tellEnd(context, { joined, turnId, fault: null });
     return sayTables(terminal, about, ends);
   } catch (error) {
     const fault = toFault(error, { op: "bench" });
-    await tellEnd(verb, { joined, turnId, fault });
+    await tellEnd(context, { joined, turnId, fault });
     throw fault;
   }
 }
@@ -126,20 +126,23 @@ function readSettings(options: BenchOptions, engines: readonly EngineName[]): Be
 const GOODBYE_MS = 15_000;
 
 /** Tells the hub that the turn is over, so that it empties the bucket. Without this it finds out by itself. Never throws. */
-async function tellEnd(verb: Verb, about: { joined: JoinedHub; turnId: string; fault: Fault | null }): Promise<void> {
+async function tellEnd(
+  context: CommandContext,
+  about: { joined: JoinedHub; turnId: string; fault: Fault | null },
+): Promise<void> {
   const { joined, turnId, fault } = about;
   const isCancelled = fault?.code === "CANCELLED";
   const outcome = fault === null ? "done" : isCancelled ? "cancelled" : "failed";
   const input = { turnId, outcome, fault: fault === null || isCancelled ? null : fault.toData() } as const;
-  // Not the verb's own signal, which may have ended the turn.
+  // Not the own signal of the command, which may have ended the turn.
   const limit = AbortSignal.timeout(GOODBYE_MS);
   try {
-    const { hub } = await joinHub(verb, { command: "bench", otherwise: "its credential is gone", signal: limit });
+    const { hub } = await joinHub(context, { command: "bench", otherwise: "its credential is gone", signal: limit });
     await hub.ask("benchEnd", (client, most) => client.node.benchEnd.mutate(input, { signal: most }));
   } catch (error) {
     // Somebody ended the turn at the hub.
     if (isFault(error) && error.code === "CANCELLED" && !limit.aborted) return;
     const sentence = `${joined.base} was not told that it is over, and tidies up when it has waited long enough. ${sentenceOf(toFault(error).toData())}`;
-    verb.terminal.say(sentence, { type: "note", sentence });
+    context.terminal.say(sentence, { type: "note", sentence });
   }
 }

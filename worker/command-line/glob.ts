@@ -1,4 +1,4 @@
-import { usage } from "./verb.ts";
+import { usage } from "./command-context.ts";
 
 /**
  * Globs in rclone's syntax: `*` and `?` stay inside one segment, `**` crosses segments, `[a-z]` and `{a,b}` are choices. A

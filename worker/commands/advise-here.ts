@@ -14,7 +14,7 @@ import { runName, type RunName } from "#protocol/base/names.ts";
 import { MOST_POINTS } from "#protocol/wire/hello.ts";
 import type { Capture } from "../capture/capture.ts";
 import type { SafePoint } from "../capture/safe-points.ts";
-import { shownName, type Verb } from "../command-line/verb.ts";
+import { shownName, type CommandContext } from "../command-line/command-context.ts";
 import type { Config } from "../command-line/config.ts";
 import { joinHub } from "../hub-link/joined-hub.ts";
 import { openBucket, readTo } from "../standalone/open-standalone.ts";
@@ -122,15 +122,15 @@ interface AskedRecord {
 }
 
 /** Chooses the source: the bucket of `--to`, else the hub that this machine has joined. */
-function recordOf(verb: Pick<Verb, "config" | "home">, signal: AbortSignal): AskedRecord {
-  const to = verb.config.text("to");
-  return to === null ? hubRecord(verb, signal) : bucketRecord(verb.config, { to, signal });
+function recordOf(context: Pick<CommandContext, "config" | "home">, signal: AbortSignal): AskedRecord {
+  const to = context.config.text("to");
+  return to === null ? hubRecord(context, signal) : bucketRecord(context.config, { to, signal });
 }
 
-const hubRecord = (verb: Pick<Verb, "config" | "home">, signal: AbortSignal): AskedRecord => ({
+const hubRecord = (context: Pick<CommandContext, "config" | "home">, signal: AbortSignal): AskedRecord => ({
   by: "hub",
   pointsOf: async (runs) => {
-    const { hub } = await joinHub(verb, { command: "status", otherwise: "join one first", signal });
+    const { hub } = await joinHub(context, { command: "status", otherwise: "join one first", signal });
     return hub.ask("restorePoints", (client, limit) =>
       client.node.restorePoints.query({ runs: [...runs] }, { signal: limit }),
     );
@@ -150,12 +150,15 @@ const bucketRecord = (config: Config, { to, signal }: { to: string; signal: Abor
 });
 
 /** Asks the hub, or the bucket of `--to`; uses the node's ledger when no answer comes within three seconds. */
-export async function adviseHere(verb: Pick<Verb, "config" | "home" | "signal">, books: Books): Promise<AdviceHere> {
+export async function adviseHere(
+  context: Pick<CommandContext, "config" | "home" | "signal">,
+  books: Books,
+): Promise<AdviceHere> {
   const runs = diskPointsOf(books)
     .slice(0, MOST_POINTS)
     .flatMap(({ run }) => runName.safeParse(run).data ?? []);
   if (runs.length === 0) return adviceHere(books, []);
-  const record = recordOf(verb, AbortSignal.any([verb.signal, AbortSignal.timeout(HUB_MS)]));
+  const record = recordOf(context, AbortSignal.any([context.signal, AbortSignal.timeout(HUB_MS)]));
   try {
     return adviceHere(books, await record.pointsOf(runs), record.by);
   } catch (error) {

@@ -14,28 +14,28 @@ import type { Where } from "../engines/driver.ts";
 import { whereOf } from "../engines/find-program.ts";
 import { listObjects } from "../object-copy/listing/list-objects.ts";
 import { withStoreSession, type StoreSession } from "../store-session/store-session.ts";
-import { onePlace, shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
+import { onePlace, shownPlace, usage, type StorePlace, type CommandContext } from "../command-line/command-context.ts";
 
 /**
  * Implements `tidemark bench`: compares the engines on this machine over the same link and bucket. Uses the keys of the
  * environment, or with `--profile` the hub that this node has joined. Ends with 8 when some cases failed. Faults:
  * BAD_INPUT, ENGINE_MISSING for a named engine, those of the store and the hub, CANCELLED.
  */
-export async function benchEngines(command: Verb & { platform: PlatformFacts }): Promise<number> {
-  const verb = { ...command, where: whereOf(command.platform) };
+export async function benchEngines(command: CommandContext & { platform: PlatformFacts }): Promise<number> {
+  const context = { ...command, where: whereOf(command.platform) };
   // With an address, or when it comes from a variable of AWS, `--profile` names a profile of the AWS files.
-  const source = verb.config.settings.find(({ name }) => name === "profile")?.source ?? "AWS";
-  if (verb.operands.length > 0 || source.startsWith("AWS")) return benchPlace(verb);
+  const source = context.config.settings.find(({ name }) => name === "profile")?.source ?? "AWS";
+  if (context.operands.length > 0 || source.startsWith("AWS")) return benchPlace(context);
   const { benchThroughHub } = await import("../benchmarks/through-hub.ts");
-  return benchThroughHub(verb);
+  return benchThroughHub(context);
 }
 
-async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
-  const { terminal, signal, where, config, operands } = verb;
+async function benchPlace(context: CommandContext & { where: Where }): Promise<number> {
+  const { terminal, signal, where, config, operands } = context;
   if (operands.length === 0) {
     throw usage("bench", "it takes one address: tidemark bench s3://bucket/key, or --profile NAME on a node of a hub");
   }
-  const place = onePlace(verb, "bench");
+  const place = onePlace(context, "bench");
   const options = readBenchOptions(config);
   const found = await lookFor({
     options,
@@ -44,7 +44,7 @@ async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
     unable: (name) =>
       name === "uplink" && options.grant === null ? "it needs an access grant of Storj: --access-grant" : null,
   });
-  return withStoreSession(verb, { bucket: place.bucket, direction: "up", memory: "none" }, async (bench) => {
+  return withStoreSession(context, { bucket: place.bucket, direction: "up", memory: "none" }, async (bench) => {
     const { directions, rounds, seed } = options;
     const id = randomUUID();
     const engines = [...found.keys()];
@@ -67,7 +67,7 @@ async function benchPlace(verb: Verb & { where: Where }): Promise<number> {
         },
       });
     } finally {
-      await tidyUp(verb, { bench, folder, place });
+      await tidyUp(context, { bench, folder, place });
     }
     return sayTables(terminal, about, ends);
   });
@@ -81,7 +81,7 @@ const CLEAN_UP_MS = 20_000;
  * throws.
  */
 async function tidyUp(
-  { terminal }: Verb,
+  { terminal }: CommandContext,
   about: { bench: StoreSession; folder: string; place: StorePlace },
 ): Promise<void> {
   const { bench, folder, place } = about;

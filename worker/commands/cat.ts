@@ -6,22 +6,22 @@ import { assertReadable, headObject, partBytesOf, type ObjectHead } from "../obj
 import { createPartsDigest, createWholeDigest, type PartDigest } from "../object-copy/requests/part-digest.ts";
 import { assertNoMark } from "../object-copy/requests/stands-for-folder.ts";
 import { piecesWithin, readPieces } from "../object-copy/requests/read-range.ts";
-import { oneKey, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
+import { oneKey, usage, type StorePlace, type CommandContext } from "../command-line/command-context.ts";
 
 /** Implements `tidemark cat`: writes an object, or a range of it, to stdout. Faults: those of `writeObject`. */
-export const cat = (verb: Verb): Promise<number> => writeObject(verb, oneKey(verb, "cat"));
+export const cat = (context: CommandContext): Promise<number> => writeObject(context, oneKey(context, "cat"));
 
 /**
  * Writes the bytes of one version of an object in order, with several requests in flight. Compares a whole object with
  * the store's checksum at the end, if there is one. Faults: NO_SUCH_KEY, OBJECT_CHANGED, CHECKSUM_MISMATCH, BAD_INPUT
  * for an offset past the end, CANCELLED.
  */
-export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
-  const { config, signal } = verb;
+export function writeObject(context: CommandContext, from: StorePlace): Promise<number> {
+  const { config, signal } = context;
   const { key } = from;
   if (key === "" || key.endsWith("/"))
     throw usage(`s3://${from.bucket}/${key}`, "it names no object; stdout takes one");
-  return withStoreSession(verb, { bucket: from.bucket, direction: "down", isHeld: true }, async (storeSession) => {
+  return withStoreSession(context, { bucket: from.bucket, direction: "down", isHeld: true }, async (storeSession) => {
     const head = await headObject(storeSession, { key, signal });
     assertReadable(head, { op: "cat", key });
     await assertNoMark(storeSession, { key, ...head, signal });
@@ -37,7 +37,7 @@ export function writeObject(verb: Verb, from: StorePlace): Promise<number> {
     const known = length === head.sizeBytes ? await expectedOf(storeSession, { head, key, signal }) : null;
     for await (const piece of readPieces(storeSession, { key, etag: head.etag, offset, length, ahead, signal })) {
       known?.digest.add(piece);
-      await verb.output(piece);
+      await context.output(piece);
     }
     if (known !== null && known.digest.end() !== known.sum) {
       throw new Fault("CHECKSUM_MISMATCH", { op: "cat", subject: key, detail: "do not use what was written" });

@@ -7,7 +7,7 @@ import type { Entry } from "../object-copy/listing/entry.ts";
 import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
 import { withSides } from "../object-copy/listing/open-sides.ts";
 import { pairUp } from "../object-copy/listing/pair-up.ts";
-import { EXIT, shownName, twoPlaces, usage, type Verb } from "../command-line/verb.ts";
+import { EXIT, shownName, twoPlaces, usage, type CommandContext } from "../command-line/command-context.ts";
 
 /** `=` same, `<` only in SRC, `>` only in DST, `*` differs, `?` same size, contents not compared. */
 const SIGNS = { same: "=", onlySource: "<", onlyTarget: ">", differs: "*", unknown: "?" } as const;
@@ -21,12 +21,12 @@ const WIDTH = 16;
  * unless all are equal. A file that cannot be compared counts as different: `--download` compares its bytes,
  * `--size-only` compares only sizes. Faults: those of `withSides`.
  */
-export function check(verb: Verb): Promise<number> {
-  const ends = twoPlaces(verb, "check");
-  const { config, signal, terminal } = verb;
+export function check(context: CommandContext): Promise<number> {
+  const ends = twoPlaces(context, "check");
+  const { config, signal, terminal } = context;
   const [isDownload, isSizeOnly] = [config.isOn("download"), config.isOn("size-only")];
   if (isDownload && isSizeOnly) throw usage("--download", "it contradicts --size-only");
-  return withSides(verb, ends, async ({ from, to, storeSessions }) => {
+  return withSides(context, ends, async ({ from, to, storeSessions }) => {
     const counts: Record<State, number> = { same: 0, onlySource: 0, onlyTarget: 0, differs: 0, unknown: 0 };
     const failures: Failure[] = [...from.failures, ...to.failures];
     const tell = (state: State, { relative }: Entry) => {
@@ -51,9 +51,9 @@ export function check(verb: Verb): Promise<number> {
     });
     for (const entry of paired.onlyFrom) tell("onlySource", entry);
     for (const entry of paired.onlyTo) tell("onlyTarget", entry);
-    tellLeftOut(verb, from.leftOut);
-    tellLeftOut(verb, to.leftOut);
-    const failed = sayFailures(verb, failures);
+    tellLeftOut(context, from.leftOut);
+    tellLeftOut(context, to.leftOut);
+    const failed = sayFailures(context, failures);
     const { same, onlySource, onlyTarget, differs, unknown } = counts;
     const all = onlySource + onlyTarget + differs + unknown === 0;
     const rest = [

@@ -4,7 +4,7 @@ import type { FileChange, PlacesCompared, TensorFacts } from "#protocol/checkpoi
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { compareSides, type ComparedSide } from "#storage/inspect/compare-checkpoints.ts";
 import { createInspector, type Inspector } from "#storage/inspect/inspector.ts";
-import { EXIT, shownName, usage, type Verb } from "../command-line/verb.ts";
+import { EXIT, shownName, usage, type CommandContext } from "../command-line/command-context.ts";
 import { readRunToRestore } from "../local-api/read-run-at-step.ts";
 import { sideOfStored } from "../restore/inspect-stored.ts";
 import { readKeyFile } from "../standalone/key-file.ts";
@@ -25,7 +25,7 @@ interface Side extends ComparedSide {
  * the store, CANCELLED.
  */
 export async function compareStored(
-  { config, operands, terminal, signal }: Verb,
+  { config, operands, terminal, signal }: CommandContext,
   openInspector: () => Inspector = createInspector,
 ): Promise<number> {
   const [first, second, extra] = operands;

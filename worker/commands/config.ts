@@ -8,7 +8,7 @@ import { findStateFolder } from "../host/state-folder.ts";
 import { unknownVariablesWarning } from "../command-line/unknown-variables.ts";
 import { limitsFile, NOTHING_SET, readSetLimits, type SetLimits } from "../limits/set-limits.ts";
 import type { Terminal } from "../command-line/terminal.ts";
-import { EXIT } from "../command-line/verb.ts";
+import { EXIT } from "../command-line/command-context.ts";
 
 /**
  * Implements `tidemark config`: prints every setting of one command, or of all commands, with its value in effect and

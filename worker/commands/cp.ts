@@ -32,28 +32,28 @@ import {
   usage,
   type LocalPlace,
   type StorePlace,
-  type Verb,
-} from "../command-line/verb.ts";
+  type CommandContext,
+} from "../command-line/command-context.ts";
 import { withScratch } from "../object-copy/listing/with-scratch.ts";
 
 /**
  * Implements `tidemark cp`: copies plain objects in any direction with the keys of the environment. Knows nothing of
  * checkpoints. Faults: BAD_INPUT, those of the store and the disk, CANCELLED.
  */
-export async function copy(verb: Verb): Promise<number> {
-  const { from, to } = twoPlaces(verb, "cp");
+export async function copy(context: CommandContext): Promise<number> {
+  const { from, to } = twoPlaces(context, "cp");
   if (from.kind === "local" && to.kind === "store") {
     return from.path === "-"
-      ? sendOnce(verb, to, stdinOf(verb))
-      : withScratch(verb, (scratch) => upload(verb, { ends: { from, to }, scratch }));
+      ? sendOnce(context, to, stdinOf(context))
+      : withScratch(context, (scratch) => upload(context, { ends: { from, to }, scratch }));
   }
   if (from.kind === "store" && to.kind === "local") {
     return to.path === "-"
-      ? writeToStdout(verb, from)
-      : withScratch(verb, (scratch) => download(verb, { ends: { from, to }, scratch }));
+      ? writeToStdout(context, from)
+      : withScratch(context, (scratch) => download(context, { ends: { from, to }, scratch }));
   }
   if (from.kind === "store" && to.kind === "store") {
-    return withScratch(verb, (scratch) => copyInside(verb, { ends: { from, to }, scratch }));
+    return withScratch(context, (scratch) => copyInside(context, { ends: { from, to }, scratch }));
   }
   throw usage("cp", "both sides are local; at least one is s3://bucket/key");
 }
@@ -65,16 +65,16 @@ interface Copying<From, To> {
   scratch: ScratchFile;
 }
 
-async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePlace>): Promise<number> {
+async function upload(context: CommandContext, { ends, scratch }: Copying<LocalPlace, StorePlace>): Promise<number> {
   const { from, to } = ends;
   const stats = await stat(from.path, { bigint: true }).catch(() => null);
   if (stats === null) throw new Fault("NOT_FOUND", { op: "cp", subject: from.path });
   const isOne = !stats.isDirectory();
   const stream = isOne ? await streamOf(from.path, stats) : null;
-  if (stream !== null) return sendOnce(verb, to, stream);
+  if (stream !== null) return sendOnce(context, to, stream);
   const { all, taken, failures, leftOut } = isOne
     ? { all: [], taken: [oneFile(resolve(from.path), stats)], failures: [], leftOut: [] }
-    : await readFiles(from.path, { filter: readFilter(verb.config, Date.now()), scratch });
+    : await readFiles(from.path, { filter: readFilter(context.config, Date.now()), scratch });
   if (taken.length === 0 && failures.length === 0) {
     const none = all.length === 0 ? "there are no files to copy" : FILTERED;
     const detail = [none, sayLeftOut(leftOut)].filter((part) => part !== "").join("; only ");
@@ -83,23 +83,23 @@ async function upload(verb: Verb, { ends, scratch }: Copying<LocalPlace, StorePl
   const { entries, keyOf } = isOne
     ? { entries: taken, keyOf: () => keyForFile(to, from.path) }
     : placeAsKeys(to, taken, failures);
-  if (isDry(verb)) {
+  if (isDry(context)) {
     const planned = mapRows<FileEntry, Planned>(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
-    return sayPlan(verb, { planned, failures, leftOut });
+    return sayPlan(context, { planned, failures, leftOut });
   }
-  return withStoreSession(verb, { bucket: to.bucket, direction: "up" }, (storeSession) =>
-    sendEntries(verb, storeSession, { ...ends, isOne, failures, leftOut, entries, keyOf }),
+  return withStoreSession(context, { bucket: to.bucket, direction: "up" }, (storeSession) =>
+    sendEntries(context, storeSession, { ...ends, isOne, failures, leftOut, entries, keyOf }),
   );
 }
 
 /**
  * Sends a source that can be read only once. With --dry-run it is not opened, because reading would consume its bytes.
  */
-async function sendOnce(verb: Verb, to: StorePlace, stream: Stream): Promise<number> {
-  if (!isDry(verb)) return sendInput(verb, { to, stream });
+async function sendOnce(context: CommandContext, to: StorePlace, stream: Stream): Promise<number> {
+  if (!isDry(context)) return sendInput(context, { to, stream });
   assertWholeKey(to, stream);
   const place = shownPlace(to);
-  verb.terminal.result(`copy  ${shownName(stream.name)} -> ${shownName(place)}`, {
+  context.terminal.result(`copy  ${shownName(stream.name)} -> ${shownName(place)}`, {
     type: "would",
     action: "copy",
     from: stream.from,
@@ -109,13 +109,13 @@ async function sendOnce(verb: Verb, to: StorePlace, stream: Stream): Promise<num
 }
 
 /** Writes an object to stdout; with --dry-run adds only its size to the plan. */
-function writeToStdout(verb: Verb, from: StorePlace): Promise<number> {
-  if (!isDry(verb)) return writeObject(verb, from);
-  return withStoreSession(verb, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
-    const { sizeBytes } = await headObject(storeSession, { key: from.key, signal: verb.signal });
-    await assertNoMark(storeSession, { key: from.key, sizeBytes, signal: verb.signal });
+function writeToStdout(context: CommandContext, from: StorePlace): Promise<number> {
+  if (!isDry(context)) return writeObject(context, from);
+  return withStoreSession(context, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
+    const { sizeBytes } = await headObject(storeSession, { key: from.key, signal: context.signal });
+    await assertNoMark(storeSession, { key: from.key, sizeBytes, signal: context.signal });
     const place = shownPlace(from);
-    verb.terminal.result(`copy  ${shownName(place)} -> stdout  (${formatBytes(sizeBytes)})`, {
+    context.terminal.result(`copy  ${shownName(place)} -> stdout  (${formatBytes(sizeBytes)})`, {
       type: "would",
       action: "copy",
       from: place,
@@ -131,18 +131,18 @@ const oneFile = (path: string, stats: BigIntStats): FileEntry => ({
   ...foundFile(dirname(path), basename(path), stats),
 });
 
-function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>): Promise<number> {
+function download(context: CommandContext, { ends, scratch }: Copying<StorePlace, LocalPlace>): Promise<number> {
   const { from, to } = ends;
-  const filter = readFilter(verb.config, Date.now());
-  return withStoreSession(verb, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
-    const ranges = createEarlyRanges(storeSession.engine, { key: from.key, signal: verb.signal });
+  const filter = readFilter(context.config, Date.now());
+  return withStoreSession(context, { bucket: from.bucket, direction: "down" }, async (storeSession) => {
+    const ranges = createEarlyRanges(storeSession.engine, { key: from.key, signal: context.signal });
     // An operand without a key names no single object.
-    const mayBeOne = from.key !== "" && !from.key.endsWith("/") && !isDry(verb);
+    const mayBeOne = from.key !== "" && !from.key.endsWith("/") && !isDry(context);
     warmAll(storeSession, mayBeOne ? ranges.begin : undefined);
-    const early = createEarlyFetches(storeSession.engine, verb.signal);
+    const early = createEarlyFetches(storeSession.engine, context.signal);
     try {
-      const onTaken = isDry(verb) ? {} : { onTaken: early.offer };
-      const found = await findSources(storeSession, { from, filter, scratch, signal: verb.signal, ...onTaken });
+      const onTaken = isDry(context) ? {} : { onTaken: early.offer };
+      const found = await findSources(storeSession, { from, filter, scratch, signal: context.signal, ...onTaken });
       if (!found.isOne) ranges.drop();
       const { isOne, failures, leftOut } = found;
       const one = isOne ? await pathOfOne(to.path, from.key) : null;
@@ -150,11 +150,11 @@ function download(verb: Verb, { ends, scratch }: Copying<StorePlace, LocalPlace>
         one === null
           ? await placeAsPaths(to.path, { entries: found.entries }, failures)
           : { entries: found.entries, pathOf: () => one };
-      if (isDry(verb)) {
+      if (isDry(context)) {
         const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, pathOf(entry)]);
-        return sayPlan(verb, { planned, failures, leftOut });
+        return sayPlan(context, { planned, failures, leftOut });
       }
-      return await fetchEntries(verb, storeSession, {
+      return await fetchEntries(context, storeSession, {
         ...ends,
         isOne,
         failures,
@@ -179,11 +179,11 @@ async function pathOfOne(target: string, key: string): Promise<string> {
   return join(to, basename(key));
 }
 
-function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlace>): Promise<number> {
+function copyInside(context: CommandContext, { ends, scratch }: Copying<StorePlace, StorePlace>): Promise<number> {
   const { from, to } = ends;
-  const filter = readFilter(verb.config, Date.now());
-  const { signal } = verb;
-  return withStoreSession(verb, { bucket: from.bucket, direction: "within" }, async (source) => {
+  const filter = readFilter(context.config, Date.now());
+  const { signal } = context;
+  return withStoreSession(context, { bucket: from.bucket, direction: "within" }, async (source) => {
     const { isOne, failures, leftOut, ...found } = await findSources(source, { from, filter, scratch, signal });
     const { entries, keyOf } = isOne
       ? { entries: found.entries, keyOf: () => keyForFile(to, from.key) }
@@ -192,12 +192,12 @@ function copyInside(verb: Verb, { ends, scratch }: Copying<StorePlace, StorePlac
       if (keyOf(entry) !== entry.key) continue;
       throw usage(`s3://${to.bucket}/${entry.key}`, "it would be copied onto itself");
     }
-    if (isDry(verb)) {
+    if (isDry(context)) {
       const planned = mapRows<ObjectEntry, Planned>(entries, (entry) => [entry, `s3://${to.bucket}/${keyOf(entry)}`]);
-      return sayPlan(verb, { planned, failures, leftOut });
+      return sayPlan(context, { planned, failures, leftOut });
     }
-    return withStoreSession(verb, { bucket: to.bucket, direction: "within" }, (storeSession) =>
-      copyEntries(verb, storeSession, { ...ends, isOne, failures, leftOut, entries, keyOf }),
+    return withStoreSession(context, { bucket: to.bucket, direction: "within" }, (storeSession) =>
+      copyEntries(context, storeSession, { ...ends, isOne, failures, leftOut, entries, keyOf }),
     );
   });
 }
@@ -245,18 +245,18 @@ async function findSources(
   throw new Fault("NO_SUCH_KEY", { op: "cp", subject: shownPlace(from), ...detail });
 }
 
-const isDry = (verb: Verb): boolean => verb.config.isOn("dry-run");
+const isDry = (context: CommandContext): boolean => context.config.isOn("dry-run");
 
 type Planned = readonly [entry: Entry, to: string];
 
 /** Prints what a copy would transfer and what it would skip, one line per file. Returns the exit code. */
 function sayPlan(
-  verb: Verb,
+  context: CommandContext,
   plan: { planned: Iterable<Planned>; failures: readonly Failure[]; leftOut: readonly LeftOut[] },
 ): number {
   for (const [entry, to] of plan.planned) {
     const from = entry.at === "local" ? entry.path : entry.key;
-    verb.terminal.result(`copy  ${shownName(from)} -> ${shownName(to)}  (${formatBytes(entry.sizeBytes)})`, {
+    context.terminal.result(`copy  ${shownName(from)} -> ${shownName(to)}  (${formatBytes(entry.sizeBytes)})`, {
       type: "would",
       action: "copy",
       from,
@@ -264,6 +264,6 @@ function sayPlan(
       bytes: entry.sizeBytes,
     });
   }
-  tellLeftOut(verb, plan.leftOut);
-  return sayFailures(verb, plan.failures);
+  tellLeftOut(context, plan.leftOut);
+  return sayFailures(context, plan.failures);
 }

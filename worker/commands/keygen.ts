@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
-import { usage, type Verb } from "../command-line/verb.ts";
+import { usage, type CommandContext } from "../command-line/command-context.ts";
 import { makeKeyFile } from "../standalone/key-file.ts";
 
 /** Implements `tidemark keygen FILE`: creates a key for --encrypt-key. Faults: BAD_INPUT, NO_SPACE, WRITE_FAILED. */
-export async function makeKey({ operands, terminal }: Pick<Verb, "operands" | "terminal">): Promise<number> {
+export async function makeKey({ operands, terminal }: Pick<CommandContext, "operands" | "terminal">): Promise<number> {
   const [file, extra] = operands;
   if (file === undefined || extra !== undefined) throw usage("keygen", "it takes one new file: tidemark keygen FILE");
   const path = resolve(file);

@@ -2,7 +2,7 @@ import { formatRate } from "#protocol/base/units.ts";
 import type { Config } from "../command-line/config.ts";
 import { stateFolder } from "../host/state-folder.ts";
 import type { Terminal } from "../command-line/terminal.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import { NOTHING_SET, readSetLimits, writeSetLimits, type SetLimits } from "../limits/set-limits.ts";
 import { parseTimetable } from "../command-line/schedule.ts";
 

@@ -11,20 +11,28 @@ import { unreadableKey, type Failure } from "../object-copy/listing/entries.ts";
 import { readFilter } from "../object-copy/listing/filter.ts";
 import { sayFailures } from "../object-copy/follow.ts";
 import { visibleJson } from "../command-line/terminal.ts";
-import { onePlace, shownName, shownPlace, type StorePlace, type Verb } from "../command-line/verb.ts";
+import {
+  onePlace,
+  shownName,
+  shownPlace,
+  type StorePlace,
+  type CommandContext,
+} from "../command-line/command-context.ts";
 
 /**
  * Implements `tidemark ls`: lists buckets, or objects page by page as they arrive. A listing that fails midway ends
  * with its Fault, and only a complete listing is reported as empty. Faults: NO_SUCH_KEY when no key has the prefix,
  * those of the listing.
  */
-export async function list(verb: Verb): Promise<number> {
-  if (verb.operands.length === 0) {
-    return withStoreSession(verb, { bucket: "", direction: "down" }, (storeSession) => listBuckets(verb, storeSession));
+export async function list(context: CommandContext): Promise<number> {
+  if (context.operands.length === 0) {
+    return withStoreSession(context, { bucket: "", direction: "down" }, (storeSession) =>
+      listBuckets(context, storeSession),
+    );
   }
-  const place = onePlace(verb, "ls");
-  return withStoreSession(verb, { bucket: place.bucket, direction: "down" }, (storeSession) =>
-    listPlace(verb, { storeSession, place }),
+  const place = onePlace(context, "ls");
+  return withStoreSession(context, { bucket: place.bucket, direction: "down" }, (storeSession) =>
+    listPlace(context, { storeSession, place }),
   );
 }
 
@@ -33,15 +41,18 @@ interface Row {
   facts: Record<string, unknown>;
 }
 
-const writeRows = async (verb: Verb, rows: readonly Row[]): Promise<void> => {
+const writeRows = async (context: CommandContext, rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return;
-  const lines = rows.map(({ text, facts }) => (verb.config.isOn("json") ? visibleJson(facts) : text));
-  await verb.output(Buffer.from(`${lines.join("\n")}\n`));
+  const lines = rows.map(({ text, facts }) => (context.config.isOn("json") ? visibleJson(facts) : text));
+  await context.output(Buffer.from(`${lines.join("\n")}\n`));
 };
 
-async function listPlace(verb: Verb, about: { storeSession: StoreSession; place: StorePlace }): Promise<number> {
+async function listPlace(
+  context: CommandContext,
+  about: { storeSession: StoreSession; place: StorePlace },
+): Promise<number> {
   const { storeSession, place } = about;
-  const { config, signal, terminal } = verb;
+  const { config, signal, terminal } = context;
   const filter = readFilter(config, Date.now());
   // Names are shown relative to the last folder of the prefix.
   const top = place.key.slice(0, place.key.lastIndexOf("/") + 1);
@@ -67,13 +78,13 @@ async function listPlace(verb: Verb, about: { storeSession: StoreSession; place:
       text: rowOf({ date: dateOf(modifiedAtMs), size: String(size), name: key.slice(top.length) }),
       facts: { type: "object", key, sizeBytes: size, modifiedAt: isoOf(modifiedAtMs), etag },
     }));
-    await writeRows(verb, [...folders, ...rows]);
+    await writeRows(context, [...folders, ...rows]);
   }
   if (met === 0 && place.key !== "") throw new Fault("NO_SUCH_KEY", { op: "ls", subject: shownPlace(place) });
   const count = `${formatCount(objects)} ${objects === 1 ? "object" : "objects"}, ${formatBytes(sizeBytes)}`;
   const facts = { type: "listed", objects, bytes: sizeBytes, leftOut: leftOut.all };
   terminal.say(met === 0 ? "The bucket is empty." : count + withoutLeftOut(leftOut.all), facts);
-  return sayFailures(verb, failures);
+  return sayFailures(context, failures);
 }
 
 const isoOf = (epochMs: number | null): string | null => (epochMs === null ? null : new Date(epochMs).toISOString());
@@ -81,15 +92,15 @@ const dateOf = (epochMs: number | null): string => (isoOf(epochMs) ?? "").slice(
 const rowOf = (row: { date: string; size: string; name: string }): string =>
   `${row.date.padEnd(19)}  ${row.size.padStart(15)}  ${shownName(row.name)}`;
 
-async function listBuckets(verb: Verb, storeSession: StoreSession): Promise<number> {
-  const { signal, terminal } = verb;
+async function listBuckets(context: CommandContext, storeSession: StoreSession): Promise<number> {
+  const { signal, terminal } = context;
   const buckets = await askStore(
     storeSession,
     { op: "ListBuckets", method: "GET", at: "service", signal },
     readBuckets,
   );
   await writeRows(
-    verb,
+    context,
     buckets.map(({ name, createdAtMs }) => ({
       text: `${dateOf(createdAtMs).padEnd(19)}  s3://${shownName(name)}`,
       facts: { type: "bucket", name, createdAt: isoOf(createdAtMs) },

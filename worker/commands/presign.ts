@@ -2,15 +2,15 @@ import { locate } from "#storage/signing/signing.ts";
 import { MAX_LIFETIME_MS, presign } from "#storage/signing/sigv4.ts";
 import { openKeys } from "../keys/open-keys.ts";
 import { readAccess } from "../store-session/store-session.ts";
-import { oneKey, usage, type Verb } from "../command-line/verb.ts";
+import { oneKey, usage, type CommandContext } from "../command-line/command-context.ts";
 
 /**
  * Implements `tidemark presign`: prints a URL for one object. Computes it without asking the store. Faults: BAD_INPUT,
  * HOSTILE_NAME.
  */
-export async function presignPlace(verb: Verb): Promise<number> {
-  const { config, terminal } = verb;
-  const { bucket, key } = oneKey(verb, "presign");
+export async function presignPlace(context: CommandContext): Promise<number> {
+  const { config, terminal } = context;
+  const { bucket, key } = oneKey(context, "presign");
   const method = (config.text("method") ?? "GET").toUpperCase();
   if (method !== "GET" && method !== "PUT") throw usage(`--method ${config.text("method")}`, "GET or PUT");
   const wishedMs = config.durationMs("expires");

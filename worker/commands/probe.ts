@@ -8,25 +8,25 @@ import { probeLink, type ProbeParts, type ProbeResult } from "../probe/probe.ts"
 import { probeFacts, probeLines } from "../probe/messages.ts";
 import { readProbeOptions } from "../probe/options.ts";
 import { withStoreSession } from "../store-session/store-session.ts";
-import { onePlace, type Verb } from "../command-line/verb.ts";
+import { onePlace, type CommandContext } from "../command-line/command-context.ts";
 
 /**
  * Implements `tidemark probe`: measures the link to a bucket with the transfer engine. Uses the keys of the
  * environment, or without an address the hub's signatures for this node. Ends with 4 when the link is too slow. Faults:
  * BAD_INPUT, CANCELLED; those of the store when nothing could be measured.
  */
-export async function probe(verb: Verb): Promise<number> {
-  if (verb.operands.length > 0) return say(verb, await probePlace(verb));
+export async function probe(context: CommandContext): Promise<number> {
+  if (context.operands.length > 0) return say(context, await probePlace(context));
   const { probeThroughHub } = await import("./probe-through-hub.ts");
-  return say(verb, await probeThroughHub(verb));
+  return say(context, await probeThroughHub(context));
 }
 
-function probePlace(verb: Verb): Promise<ProbeResult> {
-  const { bucket, key } = onePlace(verb, "probe");
-  const { signal, config } = verb;
+function probePlace(context: CommandContext): Promise<ProbeResult> {
+  const { bucket, key } = onePlace(context, "probe");
+  const { signal, config } = context;
   const prefix = key === "" ? "" : prefixForFolder({ key });
-  return withStoreSession(verb, { bucket, direction: "up" }, (up) =>
-    withStoreSession(verb, { bucket, direction: "down" }, (down) => {
+  return withStoreSession(context, { bucket, direction: "up" }, (up) =>
+    withStoreSession(context, { bucket, direction: "down" }, (down) => {
       const parts: ProbeParts = {
         ...readProbeOptions(config),
         engines: { up: up.engine, down: down.engine },
@@ -40,7 +40,7 @@ function probePlace(verb: Verb): Promise<ProbeResult> {
   );
 }
 
-function say({ terminal, config }: Verb, result: ProbeResult): number {
+function say({ terminal, config }: CommandContext, result: ProbeResult): number {
   const { up, down, verdict } = result;
   // Nothing is known about this link, so the fault is the result.
   if ("fault" in up && "fault" in down) throw up.fault;

@@ -17,7 +17,7 @@ import { restoreHere } from "../agent/local-api/restore-here.ts";
 import { removeOwned } from "../base/disk/change-disk.ts";
 import { stateFolder, temporaryState } from "../host/state-folder.ts";
 import { readGlob } from "../command-line/glob.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 import { readRunToRestore } from "../local-api/read-run-at-step.ts";
 

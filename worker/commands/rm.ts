@@ -15,7 +15,15 @@ import { objectForm } from "../object-copy/listing/entry-forms.ts";
 import { readFilter } from "../object-copy/listing/filter.ts";
 import { sayFailures, tellLeftOut } from "../object-copy/follow.ts";
 import { findObject } from "../object-copy/requests/head.ts";
-import { EXIT, onePlace, shownName, shownPlace, usage, type StorePlace, type Verb } from "../command-line/verb.ts";
+import {
+  EXIT,
+  onePlace,
+  shownName,
+  shownPlace,
+  usage,
+  type StorePlace,
+  type CommandContext,
+} from "../command-line/command-context.ts";
 import { withScratch } from "../object-copy/listing/with-scratch.ts";
 
 /**
@@ -23,12 +31,12 @@ import { withScratch } from "../object-copy/listing/with-scratch.ts";
  * (`s3://b/run` means `s3://b/run/`, never `run-2`). Asks no question: without --recursive it prints how much a folder
  * holds and deletes nothing. Faults: NO_SUCH_KEY, BAD_INPUT, those of the store.
  */
-export async function remove(verb: Verb): Promise<number> {
-  const place = onePlace(verb, "rm");
-  return withStoreSession(verb, { bucket: place.bucket, direction: "up" }, (storeSession) => {
-    if (verb.config.isOn("recursive")) return removeBelow(verb, { storeSession, place });
-    if (place.key === "" || place.key.endsWith("/")) return refuseFolder(verb, { storeSession, place });
-    return removeOne(verb, { storeSession, place });
+export async function remove(context: CommandContext): Promise<number> {
+  const place = onePlace(context, "rm");
+  return withStoreSession(context, { bucket: place.bucket, direction: "up" }, (storeSession) => {
+    if (context.config.isOn("recursive")) return removeBelow(context, { storeSession, place });
+    if (place.key === "" || place.key.endsWith("/")) return refuseFolder(context, { storeSession, place });
+    return removeOne(context, { storeSession, place });
   });
 }
 
@@ -37,9 +45,9 @@ interface About {
   place: StorePlace;
 }
 
-async function refuseFolder(verb: Verb, { storeSession, place }: About): Promise<never> {
+async function refuseFolder(context: CommandContext, { storeSession, place }: About): Promise<never> {
   let [found, bytes] = [0, 0];
-  for await (const { objects } of listPages(storeSession, { prefix: place.key, signal: verb.signal })) {
+  for await (const { objects } of listPages(storeSession, { prefix: place.key, signal: context.signal })) {
     found += objects.length;
     bytes += sumOf(objects);
   }
@@ -58,7 +66,7 @@ const DOTTED = /(?:^|\/)\.\.?(?:\/|$)/;
 
 /** Finds an object by a listing, whose request names the key unchanged. @throws Faults of the listing */
 async function findListed(
-  { signal }: Verb,
+  { signal }: CommandContext,
   { storeSession, place: { key } }: About,
 ): Promise<{ sizeBytes: number } | null> {
   for await (const { objects } of listPages(storeSession, { prefix: key, firstKeys: 1, signal })) {
@@ -78,16 +86,16 @@ async function deleteTogether(storeSession: StoreSession, at: { key: string; sig
 /** Returns `1 object` or `12 objects`. */
 const countOf = (count: number): string => `${formatCount(count)} ${count === 1 ? "object" : "objects"}`;
 
-async function removeOne(verb: Verb, { storeSession, place }: About): Promise<number> {
-  const { signal, terminal } = verb;
+async function removeOne(context: CommandContext, { storeSession, place }: About): Promise<number> {
+  const { signal, terminal } = context;
   const { key } = place;
   const isDotted = DOTTED.test(key);
   const found = isDotted
-    ? await findListed(verb, { storeSession, place })
+    ? await findListed(context, { storeSession, place })
     : await findObject(storeSession, { key, signal });
   if (found === null) throw new Fault("NO_SUCH_KEY", { op: "rm", subject: shownPlace(place) });
-  if (verb.config.isOn("dry-run")) {
-    sayWould(verb, { key, sizeBytes: found.sizeBytes });
+  if (context.config.isOn("dry-run")) {
+    sayWould(context, { key, sizeBytes: found.sizeBytes });
     return EXIT.ok;
   }
   const [keeps] = await Promise.all([
@@ -102,7 +110,7 @@ async function removeOne(verb: Verb, { storeSession, place }: About): Promise<nu
   return EXIT.ok;
 }
 
-const sayWould = ({ terminal }: Verb, object: { key: string; sizeBytes: number }): void =>
+const sayWould = ({ terminal }: CommandContext, object: { key: string; sizeBytes: number }): void =>
   terminal.result(`delete  ${shownName(object.key)}  (${formatBytes(object.sizeBytes)})`, {
     type: "would",
     action: "delete",
@@ -110,9 +118,9 @@ const sayWould = ({ terminal }: Verb, object: { key: string; sizeBytes: number }
     bytes: object.sizeBytes,
   });
 
-const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number> =>
-  withScratch(verb, async (scratch) => {
-    const { signal, terminal, config } = verb;
+const removeBelow = (context: CommandContext, { storeSession, place }: About): Promise<number> =>
+  withScratch(context, async (scratch) => {
+    const { signal, terminal, config } = context;
     const filter = readFilter(config, Date.now());
     const prefix = prefixForFolder(place);
     const listedObjects = new Spool(objectForm, scratch);
@@ -137,12 +145,12 @@ const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number
     }
     const versions = objects.length === 0 ? Promise.resolve(null) : keepsVersions(storeSession, signal);
     if (config.isOn("dry-run")) {
-      for (const object of objects) sayWould(verb, object);
-      tellLeftOut(verb, leftOut.all);
+      for (const object of objects) sayWould(context, object);
+      tellLeftOut(context, leftOut.all);
       const keeps = await versions;
       const would = `Would delete ${countOf(objects.length)}, ${formatBytes(sumOf(objects))}`;
       terminal.say(`${would}${keptVersionsClause(keeps)}.`, { type: "planned", keepsVersions: keeps });
-      return sayFailures(verb, failures);
+      return sayFailures(context, failures);
     }
     let [count, bytes] = [0, 0];
     const onDeleted = (deleted: readonly ObjectEntry[]) => {
@@ -154,7 +162,7 @@ const removeBelow = (verb: Verb, { storeSession, place }: About): Promise<number
       );
     };
     failures.push(...(await deleteObjects(storeSession, { objects, signal, onDeleted })));
-    const failed = sayFailures(verb, failures);
+    const failed = sayFailures(context, failures);
     const keeps = await versions;
     const said = `deleted  ${countOf(count)}, ${formatBytes(bytes)}${withoutLeftOut(leftOut.all)}`;
     terminal.result(`${said}${keptVersionsClause(keeps)}`, {

@@ -8,7 +8,7 @@ import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
 import { formatBytes, formatCount, formatDuration } from "#protocol/base/units.ts";
 import type { Config } from "../command-line/config.ts";
-import { shownName, usage, type Verb } from "../command-line/verb.ts";
+import { shownName, usage, type CommandContext } from "../command-line/command-context.ts";
 import type { BucketCalls } from "../standalone/bucket-calls.ts";
 import { choosingFrom, newestOf, type Chosen } from "../standalone/choose-checkpoint.ts";
 import { listAhead } from "../standalone/list-ahead.ts";
@@ -37,7 +37,7 @@ const CONNECTIONS = 64;
  * Implements `tidemark runs --to s3://bucket/prefix`: lists the runs of a bucket without a hub, or the checkpoints of
  * one run. Takes four listings, and a few small objects for each run. Faults: BAD_INPUT, NOT_FOUND, those of the store.
  */
-export async function showRuns({ config, terminal, signal, operands }: Verb): Promise<number> {
+export async function showRuns({ config, terminal, signal, operands }: CommandContext): Promise<number> {
   const to = config.text("to");
   if (to === null) throw usage("--to", "it says where to look: tidemark runs --to s3://bucket/prefix");
   const [name, extra] = operands;

@@ -7,7 +7,7 @@ import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { transferState } from "#protocol/wire/transfer.ts";
 import { runAgent, type AgentCommand } from "../agent/agent.ts";
 import { stateFolder } from "../host/state-folder.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 import { saveNow } from "../agent/local-api/save-now.ts";
 

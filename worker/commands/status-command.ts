@@ -9,7 +9,7 @@ import { listAllAside } from "../restore/placement/set-aside.ts";
 import { isUnsafe } from "../upload/backlog.ts";
 import { readLedger } from "../capture/ledger.ts";
 import type { Config } from "../command-line/config.ts";
-import type { Verb } from "../command-line/verb.ts";
+import type { CommandContext } from "../command-line/command-context.ts";
 import { adviseHere } from "./advise-here.ts";
 import { listRuns } from "./runs.ts";
 import { asideSentences, sentencesOf } from "./status-sentences.ts";
@@ -29,7 +29,7 @@ const NOBODY_RUNS = 3;
  * Implements `tidemark status`. Ends with 0 when a worker answers, and with 3 when none does or it has ended. Faults:
  * BAD_INPUT, READ_FAILED.
  */
-export async function showStatus({ config, terminal, signal, home }: Verb): Promise<number> {
+export async function showStatus({ config, terminal, signal, home }: CommandContext): Promise<number> {
   const state = await stateFolder(config.text("state"), home);
   const read = () => askLocal(state, { asked: "GET /v1/status", answer, signal });
   try {

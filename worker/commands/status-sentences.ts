@@ -6,7 +6,7 @@ import { placeWords, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { safeSourceOf } from "#protocol/wire/reports.ts";
 import { formatBytes, formatCount, formatDuration, formatRate } from "#protocol/base/units.ts";
 import { describeHub } from "../hub-link/hub-address.ts";
-import { shownName } from "../command-line/verb.ts";
+import { shownName } from "../command-line/command-context.ts";
 
 /** Returns the status of a worker as sentences: first about the worker, then about each of its runs. */
 export function sentencesOf(status: LocalStatus): string[] {

@@ -2,7 +2,7 @@ import * as z from "zod";
 import type { steerInput, SteerAnswer } from "#protocol/local-api/local.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { stateFolder } from "../host/state-folder.ts";
-import { usage, type Verb } from "../command-line/verb.ts";
+import { usage, type CommandContext } from "../command-line/command-context.ts";
 import { askLocal } from "../local-api/ask-local.ts";
 import { readRunAtStep } from "../local-api/read-run-at-step.ts";
 
@@ -15,7 +15,7 @@ const DID = { pause: "Paused", resume: "Resumed", retry: "Trying again:", cancel
  */
 export const steerUploads =
   (wish: z.infer<typeof steerInput>["wish"]) =>
-  async ({ config, operands, terminal, signal, home }: Verb): Promise<number> => {
+  async ({ config, operands, terminal, signal, home }: CommandContext): Promise<number> => {
     const [what, extra] = operands;
     const shown = `tidemark ${wish} ${wish === "cancel" ? "RUN[@STEP]|--all" : "[RUN[@STEP]]"}`;
     const isUnsaid = wish === "cancel" && (what === undefined) !== config.isOn("all");

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import * as z from "zod";
 import { formatCount } from "#protocol/base/units.ts";
-import { shownName } from "../command-line/verb.ts";
+import { shownName } from "../command-line/command-context.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 
 /** Tells a person, once for each bucket and prefix, what a hub adds when several nodes write there. */

@@ -18,7 +18,7 @@ import { copyEntries, fetchEntries, sendEntries } from "../object-copy/move.ts";
 import { withSides, type Sides } from "../object-copy/listing/open-sides.ts";
 import { pairUp, type Pair, type Paired } from "../object-copy/listing/pair-up.ts";
 import { placeAsKeys, placeAsPaths } from "../object-copy/listing/place-names.ts";
-import { EXIT, shownName, shownPlace, twoPlaces, usage, type Verb } from "../command-line/verb.ts";
+import { EXIT, shownName, shownPlace, twoPlaces, usage, type CommandContext } from "../command-line/command-context.ts";
 
 /**
  * Implements `tidemark sync`: makes DST equal to SRC. Copies a file that is missing at DST or differs in size or
@@ -27,35 +27,35 @@ import { EXIT, shownName, shownPlace, twoPlaces, usage, type Verb } from "../com
  * not empty and every copy succeeded. Files of DST stay where SRC or DST could not be listed completely, and --delete
  * names them. Faults: BAD_INPUT, NOT_FOUND, those of the store and the disk, CANCELLED.
  */
-export function sync(verb: Verb): Promise<number> {
-  const ends = twoPlaces(verb, "sync");
-  return withSides(verb, ends, async (sides) => {
+export function sync(context: CommandContext): Promise<number> {
+  const ends = twoPlaces(context, "sync");
+  return withSides(context, ends, async (sides) => {
     const paired = pairUp(sides.from, sides.to);
     const failures = [...sides.from.failures];
-    const staying = verb.config.isOn("delete") ? stayingAtDst(sides.to.leftOut) : [];
+    const staying = context.config.isOn("delete") ? stayingAtDst(sides.to.leftOut) : [];
     // DST still has them, so it differs from SRC.
-    if (verb.config.isOn("delete")) failures.push(...sides.to.failures);
+    if (context.config.isOn("delete")) failures.push(...sides.to.failures);
     const leftOut = [...sides.from.leftOut, ...staying];
-    const found = await copiesOf(verb, { sides, paired, failures });
-    const toDelete = await deletionsOf(verb, {
+    const found = await copiesOf(context, { sides, paired, failures });
+    const toDelete = await deletionsOf(context, {
       sides,
       paired,
       foldsNames: async () => ends.to.kind === "local" && foldsNames(resolve(ends.to.path)),
     });
-    const { toCopy, move } = await placed(verb, { ends, sides, found, failures, leftOut });
+    const { toCopy, move } = await placed(context, { ends, sides, found, failures, leftOut });
     const { first, rest } = splitInWay({ to: ends.to, scratch: sides.scratch }, { toCopy, toDelete });
-    if (verb.config.isOn("dry-run")) {
-      tellLeftOut(verb, leftOut);
-      return sayPlan(verb, { toCopy, toDelete, failures });
+    if (context.config.isOn("dry-run")) {
+      tellLeftOut(context, leftOut);
+      return sayPlan(context, { toCopy, toDelete, failures });
     }
     if (toCopy.length === 0 && toDelete.length === 0) {
-      const code = sayFailures(verb, failures);
+      const code = sayFailures(context, failures);
       const places = `${shownName(shownPlace(ends.from))} -> ${shownName(shownPlace(ends.to))}`;
       const failed = failures.length === 0 ? "" : `, ${formatCount(failures.length)} failed`;
       const { all, taken } = sides.from;
       const filtered = `the filters leave nothing of the ${said(all)} of SRC`;
       const why = all.length === 0 ? "SRC holds no file" : taken.length === 0 ? filtered : said(taken);
-      verb.terminal.result(`${places}: nothing to do, ${why}${failed}${withoutLeftOut(leftOut)}`, {
+      context.terminal.result(`${places}: nothing to do, ${why}${failed}${withoutLeftOut(leftOut)}`, {
         type: "done",
         files: 0,
         bytes: 0,
@@ -69,13 +69,13 @@ export function sync(verb: Verb): Promise<number> {
     // Names of SRC that are impossible at DST, or were not listed, do not protect objects that SRC certainly lacks.
     const before = failures.length;
     const remove = (entries: Rows<Entry>) =>
-      removeExtra(verb, { to: ends.to, storeSession: sides.storeSessions.to, entries, staying });
+      removeExtra(context, { to: ends.to, storeSession: sides.storeSessions.to, entries, staying });
     const made = first.length === 0 ? EXIT.ok : await remove(first);
-    if (toCopy.length === 0) tellLeftOut(verb, leftOut);
-    const code = (toCopy.length === 0 ? sayFailures(verb, failures) : await move()) || made;
+    if (toCopy.length === 0) tellLeftOut(context, leftOut);
+    const code = (toCopy.length === 0 ? sayFailures(context, failures) : await move()) || made;
     if (rest.length === 0) return code;
     if (failures.slice(before).some((failure) => !isRotatedLog(failure))) {
-      verb.terminal.say("Nothing was removed, because not everything could be copied.", { type: "kept" });
+      context.terminal.say("Nothing was removed, because not everything could be copied.", { type: "kept" });
       return code;
     }
     return (await remove(rest)) || code;
@@ -94,10 +94,10 @@ const WIDTH = 16;
 
 /** Returns the files that DST lacks or that differ there. */
 async function copiesOf(
-  verb: Verb,
+  context: CommandContext,
   about: { sides: Sides; paired: Paired; failures: Failure[] },
 ): Promise<Rows<Entry>> {
-  const { config, signal } = verb;
+  const { config, signal } = context;
   const { sides, paired, failures } = about;
   const [always, sizeOnly] = [config.isOn("checksum"), config.isOn("size-only")];
   if (always && sizeOnly) throw usage("--checksum", "it contradicts --size-only");
@@ -134,16 +134,16 @@ function isUntouched({ from, to }: Pair, aheadMs: number): boolean {
 }
 
 function sayPlan(
-  verb: Verb,
+  context: CommandContext,
   plan: { toCopy: Rows<Entry>; toDelete: Rows<Entry>; failures: readonly Failure[] },
 ): number {
-  const { terminal } = verb;
+  const { terminal } = context;
   const say = (action: "copy" | "delete", { relative: name, sizeBytes: bytes }: Entry) =>
     terminal.result(`${action}  ${shownName(name)}  (${formatBytes(bytes)})`, { type: "would", action, name, bytes });
   for (const entry of plan.toCopy) say("copy", entry);
   for (const entry of plan.toDelete) say("delete", entry);
   terminal.say(`Would copy ${said(plan.toCopy)} and remove ${said(plan.toDelete)}.`, { type: "planned" });
-  return sayFailures(verb, plan.failures);
+  return sayFailures(context, plan.failures);
 }
 
 function asFile(entry: Entry): FileEntry {
@@ -153,7 +153,7 @@ function asFile(entry: Entry): FileEntry {
 
 /** Returns the files whose names can exist at DST, with the transfer of each. Adds the others to the failures. */
 async function placed(
-  verb: Verb,
+  context: CommandContext,
   about: {
     ends: { from: Address; to: Address };
     sides: Sides;
@@ -170,7 +170,7 @@ async function placed(
     const { entries, keyOf } = placeAsKeys(to, mapRows(found, asFile), failures);
     return {
       toCopy: entries,
-      move: () => sendEntries(verb, target, { from, to, isOne: false, failures, leftOut, entries, keyOf }),
+      move: () => sendEntries(context, target, { from, to, isOne: false, failures, leftOut, entries, keyOf }),
     };
   }
   const objects = mapRows(found, asObject);
@@ -178,14 +178,14 @@ async function placed(
     const { entries, pathOf } = await placeAsPaths(to.path, { entries: objects, among: sides.from.taken }, failures);
     return {
       toCopy: entries,
-      move: () => fetchEntries(verb, source, { from, to, isOne: false, failures, leftOut, entries, pathOf }),
+      move: () => fetchEntries(context, source, { from, to, isOne: false, failures, leftOut, entries, pathOf }),
     };
   }
   if (from.kind === "store" && to.kind === "store" && target !== null) {
     const { entries, keyOf } = placeAsKeys(to, objects, failures);
     return {
       toCopy: entries,
-      move: () => copyEntries(verb, target, { from, to, isOne: false, failures, leftOut, entries, keyOf }),
+      move: () => copyEntries(context, target, { from, to, isOne: false, failures, leftOut, entries, keyOf }),
     };
   }
   throw new Fault("INTERNAL", { op: "sync" });

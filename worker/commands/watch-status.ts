@@ -4,7 +4,7 @@ import type { TransferProgress } from "#protocol/wire/reports.ts";
 import { formatBytes, formatCount, formatEta, formatRate } from "#protocol/base/units.ts";
 import { sentenceOf } from "#protocol/faults/fault.ts";
 import { systemClock } from "../base/clock.ts";
-import { shownName } from "../command-line/verb.ts";
+import { shownName } from "../command-line/command-context.ts";
 import type { Terminal } from "../command-line/terminal.ts";
 import { sentencesOf } from "./status-sentences.ts";
 

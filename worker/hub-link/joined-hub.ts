@@ -1,5 +1,5 @@
 import { stateFolder } from "../host/state-folder.ts";
-import { usage, type Verb } from "../command-line/verb.ts";
+import { usage, type CommandContext } from "../command-line/command-context.ts";
 import { readHubAddress } from "./hub-address.ts";
 import { connectHub, type Hub } from "./hub.ts";
 import { readCredential } from "./node-credential.ts";
@@ -18,7 +18,7 @@ export interface JoinedHub {
  * @throws Fault BAD_INPUT, FOLDER_UNWRITABLE, HUB_PLAIN_HTTP
  */
 export async function joinHub(
-  { config, home }: Pick<Verb, "config" | "home">,
+  { config, home }: Pick<CommandContext, "config" | "home">,
   about: { command: string; otherwise: string; signal: AbortSignal },
 ): Promise<JoinedHub> {
   const state = await stateFolder(config.text("state"), home);

@@ -6,7 +6,7 @@ import { stateOfWorker } from "../agent/agent.ts";
 import { systemClock } from "../base/clock.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import type { Config } from "../command-line/config.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import { readGpuMemory } from "../host/facts.ts";
 import { canRestorePriority } from "../host/nice.ts";
 import { readProgramUser } from "../program/program-user.ts";

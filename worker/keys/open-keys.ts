@@ -2,7 +2,7 @@ import { createKeyRing } from "#storage/signing/key-ring.ts";
 import { fixedCredential, type Credential, type CredentialSource } from "#storage/signing/sigv4.ts";
 import type { Config } from "../command-line/config.ts";
 import { NO_KEYS } from "../command-line/key-facts.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 
 /** Time before expiry at which keys are renewed, the same as in the AWS SDK. */
 const AHEAD_MS = 5 * 60_000;

@@ -1,6 +1,6 @@
 import type { CheckpointRole } from "#protocol/checkpoint/checkpoint.ts";
 import { runName, type RunName } from "#protocol/base/names.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 
 /** Reads `llama@500`, step 500 of the run llama, or `llama`, the whole run. @throws Fault BAD_INPUT with the right form */
 export function readRunAtStep(text: string, shown: string): { run: RunName; step?: number } {

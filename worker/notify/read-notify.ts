@@ -1,5 +1,5 @@
 import { CHANNEL_KINDS, type ChannelSecret } from "#protocol/alerts/channel-kinds.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 
 /** Kinds of channel that need no more than an address and at most a key. */
 const KINDS = ["slack", "discord", "ntfy", "webhook"] as const;

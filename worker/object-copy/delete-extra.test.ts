@@ -21,11 +21,11 @@ const removed = async (isFolding: boolean) => {
     from: sideOf("readme", "Dir/a", "caf\u00e9"),
     to: sideOf("README", "dir/a", "cafe\u0301", "Extra"),
   };
-  const verb = {
+  const context = {
     config: { isOn: (name: string) => name === "delete", number: () => null },
     terminal: { say: vi.fn() },
   };
-  const found = await deletionsOf(verb as never, {
+  const found = await deletionsOf(context as never, {
     sides,
     paired: pairUp(sides.from, sides.to),
     foldsNames: async () => isFolding,

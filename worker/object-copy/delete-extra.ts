@@ -20,7 +20,7 @@ import { sayFailures } from "./follow.ts";
 import { withoutLeftOut, type LeftOut } from "./listing/left-out.ts";
 import type { Sides } from "./listing/open-sides.ts";
 import type { Paired } from "./listing/pair-up.ts";
-import { shownName, shownPlace, type Verb } from "../command-line/verb.ts";
+import { shownName, shownPlace, type CommandContext } from "../command-line/command-context.ts";
 
 /**
  * Decides what `sync --delete` removes from DST. Files stay where SRC was not fully listed: behind a linked folder, in an
@@ -35,10 +35,10 @@ const NAMED = 3;
  * @throws Fault BAD_INPUT when SRC is empty, or more than --max-delete would go
  */
 export async function deletionsOf(
-  verb: Pick<Verb, "config" | "terminal">,
+  context: Pick<CommandContext, "config" | "terminal">,
   about: { sides: Pick<Sides, "scratch" | "from" | "to">; paired: Paired; foldsNames: () => Promise<boolean> },
 ): Promise<Rows<Entry>> {
-  const { config, terminal } = verb;
+  const { config, terminal } = context;
   const { sides, paired } = about;
   if (!config.isOn("delete")) return [];
   sayNotCompared(terminal, sides.to.failures);
@@ -87,7 +87,7 @@ function namesIn(all: Iterable<Entry>, { like }: { like: Iterable<Entry> }): Rea
 }
 
 /** Names what lies in DST and cannot be compared with SRC: it stays. */
-function sayNotCompared(terminal: Verb["terminal"], failures: readonly Failure[]): void {
+function sayNotCompared(terminal: CommandContext["terminal"], failures: readonly Failure[]): void {
   if (failures.length === 0) return;
   const names = failures.slice(0, NAMED).map(({ name }) => name);
   const more = failures.length > NAMED ? ", …" : "";
@@ -127,7 +127,10 @@ export function splitInWay(
   return { first, rest };
 }
 
-function sayKept(terminal: Verb["terminal"], { count, behind }: { count: number; behind: ReadonlySet<string> }): void {
+function sayKept(
+  terminal: CommandContext["terminal"],
+  { count, behind }: { count: number; behind: ReadonlySet<string> },
+): void {
   const names = [...behind].slice(0, NAMED);
   const more = behind.size > NAMED ? ", …" : "";
   const files = `${formatCount(count)} ${count === 1 ? "file" : "files"} of DST`;
@@ -152,11 +155,11 @@ function said(entries: Rows<Entry>): string {
 
 /** Removes files of DST and reports how many. Returns the exit code. @throws Faults of the store, CANCELLED */
 export async function removeExtra(
-  verb: Verb,
+  context: CommandContext,
   about: { to: Address; storeSession: StoreSession | null; entries: Rows<Entry>; staying: readonly LeftOut[] },
 ): Promise<number> {
   const { to, storeSession, entries, staying } = about;
-  const { terminal, signal } = verb;
+  const { terminal, signal } = context;
   const versions = storeSession === null ? null : keepsVersions(storeSession, signal);
   const failures =
     to.kind === "local"
@@ -168,7 +171,7 @@ export async function removeExtra(
             signal,
             onDeleted: () => undefined,
           });
-  const failed = sayFailures(verb, failures);
+  const failed = sayFailures(context, failures);
   const deleted = entries.length - failures.length;
   const keeps = await versions;
   const said = `${shownName(shownPlace(to))}: ${formatCount(deleted)} files removed${keptVersionsClause(keeps)}${withoutLeftOut(staying)}`;

@@ -7,7 +7,7 @@ import { tideLine, transferFacts, transferSentence } from "../transfer/progress/
 import { LITTLE_BYTES, keepWithin } from "../host/keep-within.ts";
 import type { Failure } from "./listing/entries.ts";
 import { isAppendOnly } from "./upload.ts";
-import { EXIT, shownName, type Verb } from "../command-line/verb.ts";
+import { EXIT, shownName, type CommandContext } from "../command-line/command-context.ts";
 
 const TICK_MS = 100;
 /** Interval without a live terminal, where only milestones or one line per second are written. */
@@ -29,11 +29,11 @@ export interface Followed {
 
 /** Shows a transfer while it runs, and reports its end. Returns the exit code. @throws Faults of `work` */
 export async function follow(
-  verb: Verb,
+  context: CommandContext,
   about: Followed,
   work: (onStart: (counters: ProgressCounters) => void) => Promise<ProgressCounters>,
 ): Promise<number> {
-  const { terminal } = verb;
+  const { terminal } = context;
   const { engine, from, to } = about;
   const startedAt = performance.now();
   const running: { counters: ProgressCounters | null } = { counters: null };
@@ -49,16 +49,16 @@ export async function follow(
     const counters = await work((started) => {
       running.counters = started;
       stopWatch = watchMemory(engine, started);
-      stopTelling = tell(verb, { engine, counters: started, moving: () => moving(started) });
+      stopTelling = tell(context, { engine, counters: started, moving: () => moving(started) });
     });
     stopTelling();
-    const failed = sayFailures(verb, about.failures);
-    sayDone(verb, { ...about, counters, tookMs: performance.now() - startedAt });
+    const failed = sayFailures(context, about.failures);
+    sayDone(context, { ...about, counters, tookMs: performance.now() - startedAt });
     return failed;
   } catch (error) {
     terminal.close();
-    sayFailures(verb, about.failures);
-    if (verb.signal.aborted && running.counters !== null) sayStopped(verb, moving(running.counters));
+    sayFailures(context, about.failures);
+    if (context.signal.aborted && running.counters !== null) sayStopped(context, moving(running.counters));
     throw error;
   } finally {
     stopTelling();
@@ -77,7 +77,7 @@ function watchMemory({ memoryBytes }: Engine, { filesTotal }: ProgressCounters):
 type Moving = Parameters<typeof transferSentence>[0];
 
 function tell(
-  { terminal }: Verb,
+  { terminal }: CommandContext,
   about: { engine: Engine; counters: ProgressCounters; moving: () => Moving },
 ): () => void {
   const { engine, counters, moving } = about;
@@ -99,7 +99,7 @@ function tell(
   });
 }
 
-function sayDone({ terminal }: Verb, done: Followed & { counters: ProgressCounters; tookMs: number }): void {
+function sayDone({ terminal }: CommandContext, done: Followed & { counters: ProgressCounters; tookMs: number }): void {
   const { from, to, counters, tookMs, way, failures, leftOut } = done;
   const rate = counters.sentBytes / Math.max(0.001, tookMs / 1000);
   const failed = failures.length;
@@ -137,7 +137,7 @@ function sayChecked({ filesDone, filesUnverified: count }: ProgressCounters): st
     : `verified, ${formatCount(count)} of them by size and ETag only`;
 }
 
-function sayStopped({ terminal }: Verb, moving: Moving): void {
+function sayStopped({ terminal }: CommandContext, moving: Moving): void {
   const { counters } = moving;
   terminal.say(
     `Stopped with ${formatBytes(counters.bytesSure)} of ${formatBytes(counters.bytesTotal)} in place. The same command goes on from there.`,
@@ -146,7 +146,7 @@ function sayStopped({ terminal }: Verb, moving: Moving): void {
 }
 
 /** Lists failures and returns the matching exit code: 8 when there are any, also where nothing else was done. */
-export function sayFailures({ terminal, config }: Verb, failures: readonly Failure[]): number {
+export function sayFailures({ terminal, config }: CommandContext, failures: readonly Failure[]): number {
   const shown = config.isOn("json") ? failures : failures.slice(0, MOST_SHOWN);
   for (const { name, fault } of shown) {
     terminal.say(`failed  ${shownName(name)}: ${sentenceOf(fault.toData())}`, {
@@ -161,7 +161,7 @@ export function sayFailures({ terminal, config }: Verb, failures: readonly Failu
 }
 
 /** Reports what was left out, for commands whose final sentence does not. */
-export function tellLeftOut({ terminal }: Verb, leftOut: readonly LeftOut[]): void {
+export function tellLeftOut({ terminal }: CommandContext, leftOut: readonly LeftOut[]): void {
   if (leftOut.length > 0) terminal.say(`Left out: ${sayLeftOut(leftOut)}.`, { type: "left-out", leftOut });
 }
 

@@ -13,7 +13,7 @@ import type { Failure } from "./listing/entries.ts";
 import type { FileEntry, ObjectEntry } from "./listing/entry.ts";
 import { collectFailures, follow } from "./follow.ts";
 import { sweepUploads } from "./requests/sweep-uploads.ts";
-import { shownPlace, type LocalPlace, type StorePlace, type Verb } from "../command-line/verb.ts";
+import { shownPlace, type LocalPlace, type StorePlace, type CommandContext } from "../command-line/command-context.ts";
 import { withJournal } from "./with-journal.ts";
 
 /** Both ends of a copy, and what is known before it starts. The functions below show progress and return the exit code. */
@@ -29,7 +29,7 @@ export interface Ends<From, To> {
 
 /** Uploads files of a folder to keys below a prefix. @throws Faults of `uploadFiles` */
 export async function sendEntries(
-  verb: Verb,
+  context: CommandContext,
   storeSession: StoreSession,
   job: Ends<LocalPlace, StorePlace> & { entries: Rows<FileEntry>; keyOf: (entry: FileEntry) => string },
 ): Promise<number> {
@@ -43,18 +43,18 @@ export async function sendEntries(
   const first = entries.at(0);
   const name = `up ${resolve(from.path)} ${to.bucket}/${to.key}`;
   const place = `s3://${to.bucket}/${first !== undefined && entries.length === 1 ? job.keyOf(first) : to.key}`;
-  return withJournal(verb, { storeSession, name, shown: `${from.path} -> ${place}` }, ({ journalPath }) =>
+  return withJournal(context, { storeSession, name, shown: `${from.path} -> ${place}` }, ({ journalPath }) =>
     follow(
-      verb,
+      context,
       { engine: storeSession.engine, from: from.path, to: place, failures, leftOut: leftOut.all, way: "across" },
       (onStart) =>
         uploadFiles(storeSession.engine, {
           files: entries,
           keyOf: job.keyOf,
           journalPath,
-          partBytes: verb.config.size("part-size"),
-          sweep: (lost) => sweepUploads(storeSession, { ...lost, signal: verb.signal }),
-          signal: verb.signal,
+          partBytes: context.config.size("part-size"),
+          sweep: (lost) => sweepUploads(storeSession, { ...lost, signal: context.signal }),
+          signal: context.signal,
           onGrown,
           onStart,
           onFileFailed: collectFailures(failures, { isOne: job.isOne, nameOf: (file) => file.path }),
@@ -65,7 +65,7 @@ export async function sendEntries(
 
 /** Downloads objects to paths. Files get their objects' dates, for later syncs. @throws Faults of `downloadFiles` */
 export async function fetchEntries(
-  verb: Verb,
+  context: CommandContext,
   storeSession: StoreSession,
   job: Ends<StorePlace, LocalPlace> & {
     entries: Rows<ObjectEntry>;
@@ -88,18 +88,18 @@ export async function fetchEntries(
     leftOut,
     way: "across",
   } as const;
-  return withJournal(verb, { storeSession, name, shown: `${shown.from} -> ${to.path}` }, (journal) =>
-    follow(verb, shown, (onStart) =>
+  return withJournal(context, { storeSession, name, shown: `${shown.from} -> ${to.path}` }, (journal) =>
+    follow(context, shown, (onStart) =>
       downloadFiles(storeSession.engine, {
         files: entries,
         pathOf: job.pathOf,
         ...journal,
-        partBytes: verb.config.size("part-size"),
-        ask: createAskObject(storeSession, verb.signal),
+        partBytes: context.config.size("part-size"),
+        ask: createAskObject(storeSession, context.signal),
         ...(job.early === undefined ? {} : { early: job.early }),
         ...(job.ranges === undefined ? {} : { ranges: job.ranges }),
-        ...(verb.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
-        signal: verb.signal,
+        ...(context.config.isOn("checksum") ? { mostMd5Bytes: Infinity } : {}),
+        signal: context.signal,
         onStart,
         onLanded: async ({ modifiedAtMs }, path) => {
           if (modifiedAtMs !== null) await setDate(path, modifiedAtMs);
@@ -112,7 +112,7 @@ export async function fetchEntries(
 
 /** Copies objects within a store, so that no bytes cross the link. @throws Faults of `copyObjects` */
 export async function copyEntries(
-  verb: Verb,
+  context: CommandContext,
   storeSession: StoreSession,
   job: Ends<StorePlace, StorePlace> & { entries: Rows<ObjectEntry>; keyOf: (entry: ObjectEntry) => string },
 ): Promise<number> {
@@ -126,10 +126,10 @@ export async function copyEntries(
     ...(entry.mayBeArchived === true && { mayBeArchived: entry.mayBeArchived }),
   }));
   const ends = { from: shownPlace(from), to: shownPlace(to) };
-  return follow(verb, { engine: storeSession.engine, ...ends, failures, leftOut, way: "within" }, (onStart) =>
+  return follow(context, { engine: storeSession.engine, ...ends, failures, leftOut, way: "within" }, (onStart) =>
     copyObjects(storeSession, {
       objects,
-      signal: verb.signal,
+      signal: context.signal,
       onStart,
       onFileFailed: collectFailures(failures, {
         isOne: job.isOne,

@@ -4,7 +4,7 @@ import { Fault, isFault } from "#protocol/faults/fault.ts";
 import { diskFault } from "../base/disk-fault.ts";
 import { lockAt } from "../host/lock.ts";
 import { journalOf, type StoreSession, type Journal } from "../store-session/store-session.ts";
-import type { Verb } from "../command-line/verb.ts";
+import type { CommandContext } from "../command-line/command-context.ts";
 
 /**
  * Runs a copy with its journal and a lock. Two processes that make the same copy would corrupt each other's journal and
@@ -12,11 +12,11 @@ import type { Verb } from "../command-line/verb.ts";
  * @throws Fault COPY_RUNNING, FOLDER_UNWRITABLE, those of `work`
  */
 export async function withJournal<T>(
-  verb: Verb,
+  context: CommandContext,
   about: { storeSession: StoreSession; name: string; shown: string },
   work: (journal: Journal) => Promise<T>,
 ): Promise<T> {
-  const journal = await journalOf(verb, about.storeSession, about.name);
+  const journal = await journalOf(context, about.storeSession, about.name);
   const { journalPath } = journal;
   const folder = dirname(journalPath);
   // When only the journal's disk is full, tell the user to move the state, because the target may have space.

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import type { Environment } from "../base/environment.ts";
 import type { ProgramPlace } from "../local-api/serve-local.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 
 /**
  * User of `tidemark run --user`. The program runs as another user than the worker, so that it cannot read the node's

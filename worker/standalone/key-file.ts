@@ -8,7 +8,7 @@ import { makeKeyPair, publicKeyOf } from "#storage/encryption/hpke.ts";
 import type { SealedManifest } from "#storage/encryption/open-manifest.ts";
 import { EXPORT_FORM, readExport, writeExport } from "#storage/encryption/seal-key-text.ts";
 import { codeOf, diskFault } from "../base/disk-fault.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import { writeNewFile } from "../host/state-file.ts";
 
 /**

@@ -13,7 +13,7 @@ import type { StoreAccess } from "#storage/signing/signing.ts";
 import { systemClock } from "../base/clock.ts";
 import { parseAddress, prefixForFolder } from "../command-line/address.ts";
 import type { Config } from "../command-line/config.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import { readStateFile, writeStateFile } from "../host/state-file.ts";
 import type { Hub } from "../hub-link/hub.ts";
 import { readCredential } from "../hub-link/node-credential.ts";

@@ -1,7 +1,7 @@
 import { keepPolicy, NO_RULES, type KeepPolicy } from "#protocol/retention/keeping.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { parseDuration, parseSize } from "#protocol/wire/read-units.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 
 const DAY_MS = 86_400_000;
 const FORM = "rules look like last=3,every=1000,best=eval_loss:min; also every=6h, most=500GB, trash=3d";

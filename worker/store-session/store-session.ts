@@ -20,7 +20,7 @@ import { openMemory } from "../limits/learned.ts";
 import { readLimits } from "../limits/read-limits.ts";
 import { learnFrom, recollect } from "../limits/recollect.ts";
 import { openThrottle } from "../limits/throttle.ts";
-import type { Verb } from "../command-line/verb.ts";
+import type { CommandContext } from "../command-line/command-context.ts";
 
 /** A session with a bucket: its keys, and the engine that moves bytes to and from it. */
 export interface StoreSession {
@@ -53,17 +53,17 @@ export interface Bound {
 
 /** Runs `work` with a session for a bucket, and closes its connections afterwards. Faults: BAD_INPUT, those of `work`. */
 export async function withStoreSession<T>(
-  verb: Verb,
+  context: CommandContext,
   about: Bound,
   work: (storeSession: StoreSession) => Promise<T>,
 ): Promise<T> {
-  const { storeSession, learn, close } = await openStoreSession(verb, about);
+  const { storeSession, learn, close } = await openStoreSession(context, about);
   try {
     const result = await work(storeSession);
     await learn();
     return result;
   } finally {
-    verb.terminal.close();
+    context.terminal.close();
     await close();
   }
 }
@@ -80,15 +80,15 @@ interface OpenStoreSession {
   close(): Promise<void>;
 }
 
-async function openStoreSession(verb: Verb, about: Bound): Promise<OpenStoreSession> {
-  const { config, terminal } = verb;
+async function openStoreSession(context: CommandContext, about: Bound): Promise<OpenStoreSession> {
+  const { config, terminal } = context;
   const { bucket } = about;
   const direction = about.direction === "within" ? null : about.direction;
   const keys = openKeys(config);
   const source = createDirectSource({ access: readAccess(config, bucket), credential: keys });
   const { traits, endpoint } = source.access;
   const resolver = lookAhead(locate(source.access, "k").origin);
-  const state = direction === null || about.memory === "none" ? null : await findState(verb);
+  const state = direction === null || about.memory === "none" ? null : await findState(context);
   const memory = state === null ? null : await openMemory(state, Date.now);
   const key = direction === null ? null : { endpoint, bucket, direction };
   const limits = readLimits(config);
@@ -121,7 +121,7 @@ async function openStoreSession(verb: Verb, about: Bound): Promise<OpenStoreSess
     retrier: createRetrier(systemClock, config.durationMs("retry-for")),
     idleMs: direction === null ? Math.max(stallMs, LONGEST_COPY_MS) : stallMs,
   });
-  engine.retrier.onTrouble = createTrouble(verb);
+  engine.retrier.onTrouble = createTrouble(context);
   engine.retrier.hopeless = FIXED_KEYS;
   engine.store.onSay = (sentence) => terminal.say(sentence, { type: "note", sentence });
   // The first connection is then open when the files have been listed.
@@ -164,12 +164,12 @@ async function openStoreSession(verb: Verb, about: Bound): Promise<OpenStoreSess
 }
 
 /** Returns the folder for remembered facts; null when there is none, or when nothing may be left behind. */
-async function findState(verb: Verb): Promise<string | null> {
-  return keepsState(verb) ? stateFolder(verb.config.text("state"), verb.home).catch(() => null) : null;
+async function findState(context: CommandContext): Promise<string | null> {
+  return keepsState(context) ? stateFolder(context.config.text("state"), context.home).catch(() => null) : null;
 }
 
-/** Returns whether the verb keeps state: some verbs have no state folder, and a dry run leaves nothing behind. */
-export const keepsState = ({ config }: Verb): boolean =>
+/** Returns whether the command keeps state: some commands have no state folder, and a dry run leaves nothing behind. */
+export const keepsState = ({ config }: CommandContext): boolean =>
   config.settings.some(({ name }) => name === "state") && !config.isOn("dry-run");
 
 /** Below this RTT a speculative request is not worth its cost. */
@@ -192,16 +192,16 @@ export interface Journal {
 }
 
 /** Returns the place of the journal of a copy between two places. Faults: FOLDER_UNWRITABLE. */
-export async function journalOf(verb: Verb, storeSession: StoreSession, name: string): Promise<Journal> {
-  const state = await stateOfCopy(verb);
+export async function journalOf(context: CommandContext, storeSession: StoreSession, name: string): Promise<Journal> {
+  const state = await stateOfCopy(context);
   // The endpoint as given: a region that the store names must not make it another copy.
-  const { endpoint } = readAccess(verb.config, storeSession.access.bucket);
+  const { endpoint } = readAccess(context.config, storeSession.access.bucket);
   const copyId = createHash("sha256").update(`${endpoint} ${name}`).digest("hex").slice(0, 16);
   return { copyId, journalPath: join(state, "copies", `${copyId}.jsonl`) };
 }
 
 /** Returns the state folder; for a user without a home it lies among the temporary files. @throws Fault FOLDER_UNWRITABLE */
-async function stateOfCopy({ config, home, terminal }: Verb): Promise<string> {
+async function stateOfCopy({ config, home, terminal }: CommandContext): Promise<string> {
   const wished = config.text("state");
   const state = await stateFolder(wished, home, [temporaryState(tmpdir())]);
   const sentence = unusualState(state, { wished, home });
@@ -213,7 +213,7 @@ async function stateOfCopy({ config, home, terminal }: Verb): Promise<string> {
 const QUIET_MS = 60_000;
 
 /** Prints at once why nothing moves, and how long it will be retried, because silence would look like a hang. */
-function createTrouble({ terminal, config }: Verb): (fault: Fault) => void {
+function createTrouble({ terminal, config }: CommandContext): (fault: Fault) => void {
   const said = new Map<string, number>();
   return (fault) => {
     const { code } = fault;
@@ -229,7 +229,7 @@ function createTrouble({ terminal, config }: Verb): (fault: Fault) => void {
 }
 
 /**
- * Returns the store that the options describe. The verbs replace existing objects, as every `cp` does; the agent's checkpoints
+ * Returns the store that the options describe. Commands replace existing objects, as every `cp` does; the agent's checkpoints
  * never do. Faults: BAD_INPUT.
  */
 export function readAccess(config: Config, bucket: string): StoreAccess {

@@ -1,6 +1,6 @@
 import { toFault } from "#protocol/faults/fault.ts";
 import { systemClock } from "../base/clock.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import { restoreKept, type KeptParts } from "./restore-kept.ts";
 import { restoreNamed, type Restored } from "./restore-named.ts";
 

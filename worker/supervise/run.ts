@@ -6,7 +6,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { canRestorePriority } from "../host/nice.ts";
 import { checkWatch } from "../commands/doctor/check-watch.ts";
 import { showFinding } from "../commands/doctor/finding.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import { awaitPieces } from "../agent/confirm-pieces.ts";
 import { isAllSafe } from "./judge-safety.ts";
 import { readRestoreMode } from "./restore-others.ts";

@@ -1,7 +1,7 @@
 import { Fault } from "#protocol/faults/fault.ts";
 import type { ClaimAnswer, ClaimFrom } from "#protocol/wire/hello.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
-import { usage } from "../command-line/verb.ts";
+import { usage } from "../command-line/command-context.ts";
 import type { ResumeChoice } from "../agent/choose-resume.ts";
 
 /**

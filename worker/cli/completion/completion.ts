@@ -3,7 +3,7 @@ import { COMMANDS, commandSpec, isCommand } from "#worker/command-line/commands.
 import { flagsOf } from "#worker/command-line/flags.ts";
 import type { FlagSpec } from "#worker/command-line/flag-spec.ts";
 import { closest } from "#worker/command-line/suggest.ts";
-import { usage } from "#worker/command-line/verb.ts";
+import { usage } from "#worker/command-line/command-context.ts";
 import { writeBash } from "./write-bash.ts";
 import { writeFish } from "./write-fish.ts";
 import { writeZsh } from "./write-zsh.ts";

@@ -7,7 +7,7 @@ import { readHubAddress } from "#worker/hub-link/hub-address.ts";
 import { openKeys } from "#worker/keys/open-keys.ts";
 import { readAccess } from "#worker/store-session/store-session.ts";
 import { readWatches } from "#worker/capture/watch.ts";
-import { EXIT, onePlace, type StorePlace, type Verb } from "#worker/command-line/verb.ts";
+import { EXIT, onePlace, type StorePlace, type CommandContext } from "#worker/command-line/command-context.ts";
 import { KOFFI, loadNative } from "#worker/base/load-native.ts";
 import { checkClock } from "./check-clock.ts";
 import { checkHub } from "./check-hub.ts";
@@ -22,14 +22,14 @@ import { doubtful, failed, fine, showFinding, skipped, type Finding } from "./fi
  * problem. Without a bucket or a hub it lists the checks that it could not make. Ends with 0 when no check failed, else
  * with the exit code of the first failure. Faults: BAD_INPUT for operands that cannot be read.
  */
-export async function examine(verb: Verb): Promise<number> {
-  const place = verb.operands.length === 0 ? null : onePlace(verb, "doctor");
+export async function examine(context: CommandContext): Promise<number> {
+  const place = context.operands.length === 0 ? null : onePlace(context, "doctor");
   const found: Finding[] = [];
   const tell = (findings: readonly Finding[]) => {
     found.push(...findings);
-    for (const finding of findings) showFinding(verb.terminal, finding);
+    for (const finding of findings) showFinding(context.terminal, finding);
   };
-  const { config, home, signal } = verb;
+  const { config, home, signal } = context;
   const { folder, findings } = await checkState(config.text("state"), home);
   tell(findings);
   if (folder !== null) tell([await checkLock(folder)]);
@@ -39,11 +39,11 @@ export async function examine(verb: Verb): Promise<number> {
     tell(await checkWatch(watch));
     if (folder !== null) tell(await checkDisks(folder, watch.folder));
   }
-  const hasClock = await examineStore(verb, { place, tell });
+  const hasClock = await examineStore(context, { place, tell });
   const base = await examineHub(config, { state: folder, signal, tell });
   if (!hasClock && base !== null) tell([await checkClock("hub", { address: base, signal })]);
   else if (!hasClock) tell([skipped("clock", { says: "there was no other clock to compare with", fix: NO_CLOCK })]);
-  return conclude(verb, found);
+  return conclude(context, found);
 }
 
 /** Reports misspelled variables, which a person believes to be in effect. Pure. */
@@ -58,8 +58,11 @@ const NO_CLOCK = "Name a hub or a bucket that answers: --hub URL, or s3://bucket
 type Tell = (findings: readonly Finding[]) => void;
 
 /** Checks the store. Returns whether its clock was checked. */
-async function examineStore(verb: Verb, about: { place: StorePlace | null; tell: Tell }): Promise<boolean> {
-  const { config, signal } = verb;
+async function examineStore(
+  context: CommandContext,
+  about: { place: StorePlace | null; tell: Tell },
+): Promise<boolean> {
+  const { config, signal } = context;
   const { place, tell } = about;
   if (place === null && !isStoreNamed(config)) {
     const fix =
@@ -159,7 +162,7 @@ async function examineHub(
   return base;
 }
 
-function conclude({ terminal }: Verb, found: readonly Finding[]): number {
+function conclude({ terminal }: CommandContext, found: readonly Finding[]): number {
   const count = (wanted: Finding["outcome"]) => found.filter(({ outcome }) => outcome === wanted).length;
   const [ok, warnings, failures, notChecked] = [count("ok"), count("warn"), count("failed"), count("skipped")];
   const text = `${ok} ok, ${warnings} to look at, ${failures} failed, ${notChecked} not checked.`;

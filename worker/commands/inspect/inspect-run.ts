@@ -6,7 +6,7 @@ import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import type { Inspector } from "#storage/inspect/inspector.ts";
 import { summariseCheckpoint } from "#storage/inspect/summarise.ts";
-import { shownName, usage, type Verb } from "../../command-line/verb.ts";
+import { shownName, usage, type CommandContext } from "../../command-line/command-context.ts";
 import { readRunToRestore } from "../../local-api/read-run-at-step.ts";
 import { inspectorOf, inspectStored, type ReadableCheckpoint } from "../../restore/inspect-stored.ts";
 import { readKeyFile } from "../../standalone/key-file.ts";
@@ -33,8 +33,8 @@ interface About extends Lineage {
  * checkpoint in a bucket, or the contents of one of its files, by reading only headers. Ends with the exit code of the
  * first damaged file. Faults: BAD_INPUT, NOT_FOUND, SEAL_KEY_NEEDED, SEAL_BROKEN, those of the store, CANCELLED.
  */
-export async function inspectRun(verb: Verb, to: string, openInspector: () => Inspector): Promise<number> {
-  const { config, operands, terminal, signal } = verb;
+export async function inspectRun(context: CommandContext, to: string, openInspector: () => Inspector): Promise<number> {
+  const { config, operands, terminal, signal } = context;
   const [name = "", path, extra] = operands;
   if (extra !== undefined) throw usage(extra, `it takes one checkpoint, and at most one file of it: ${SHOWN}`);
   const wish = readRunToRestore(name, SHOWN);
@@ -45,7 +45,7 @@ export async function inspectRun(verb: Verb, to: string, openInspector: () => In
   try {
     const { listed, ...checkpoint } = await openStored({ opened, keyFile, op: "inspect" }, wish);
     if (path !== undefined)
-      return await writeInspection(verb, await inspectOne(inspector, { checkpoint, path, signal }));
+      return await writeInspection(context, await inspectOne(inspector, { checkpoint, path, signal }));
     const { manifest, key } = checkpoint;
     const { checkpointId, step, writerEpoch: epoch } = listed;
     const inspected = await inspectStored(inspector, checkpoint, signal);

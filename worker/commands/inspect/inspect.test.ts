@@ -24,7 +24,7 @@ it.each([
   const limits = { ...INSPECTOR_LIMITS, computeMs: what === "loop" ? 200 : 30_000, memoryMiB: 48 };
   const thread = new URL("../../../storage/testing/hostile-thread.ts", import.meta.url);
   const streams = { out: () => undefined, talk: () => undefined, isTty: false, columns: 0, rows: 0 };
-  const verb = {
+  const context = {
     config: resolveConfig({ command: "inspect", flags: new Map(), env: {} }),
     operands: [path],
     terminal: createTerminal(streams, { json: false, plain: true }),
@@ -35,6 +35,6 @@ it.each([
       throw new Error("it reads no input");
     },
   };
-  expect(await inspect(verb, () => createInspector(limits, thread))).toBe(1);
+  expect(await inspect(context, () => createInspector(limits, thread))).toBe(1);
   expect(Buffer.concat(chunks).toString()).toContain(says);
 });

@@ -12,19 +12,22 @@ import { assertNoMark } from "../../object-copy/requests/stands-for-folder.ts";
 import { readPieces } from "../../object-copy/requests/read-range.ts";
 import { inspectRun } from "./inspect-run.ts";
 import { writeInspection } from "./write-inspection.ts";
-import { shownPlace, usage, type StorePlace, type Verb } from "../../command-line/verb.ts";
+import { shownPlace, usage, type StorePlace, type CommandContext } from "../../command-line/command-context.ts";
 
 /**
  * Implements `tidemark inspect`: shows the contents of a checkpoint file, local or in a bucket, by reading only
  * headers. Executes nothing, within the hub's limits of time and memory. Ends with the exit code of the fault when the
  * file is damaged. Faults: BAD_INPUT, NOT_FOUND, READ_FAILED, NO_SUCH_KEY, those of the store.
  */
-export async function inspect(verb: Verb, openInspector: () => Inspector = createInspector): Promise<number> {
-  const [address, extra] = verb.operands;
+export async function inspect(
+  context: CommandContext,
+  openInspector: () => Inspector = createInspector,
+): Promise<number> {
+  const [address, extra] = context.operands;
   const shown =
     "tidemark inspect FILE, tidemark inspect s3://bucket/key, or tidemark inspect RUN[@STEP] --to s3://bucket/prefix";
-  const to = verb.config.text("to");
-  if (to !== null && address !== undefined && mayNameRun(address)) return inspectRun(verb, to, openInspector);
+  const to = context.config.text("to");
+  if (to !== null && address !== undefined && mayNameRun(address)) return inspectRun(context, to, openInspector);
   if (address === undefined || extra !== undefined) throw usage("inspect", `it takes one file: ${shown}`);
   const place = parseAddress(address);
   if (place.kind === "store" && (place.key === "" || place.key.endsWith("/"))) {
@@ -33,8 +36,10 @@ export async function inspect(verb: Verb, openInspector: () => Inspector = creat
   const inspector = openInspector();
   try {
     const found =
-      place.kind === "local" ? await inspectLocal(inspector, place.path) : await inspectStored(inspector, verb, place);
-    return await writeInspection(verb, found);
+      place.kind === "local"
+        ? await inspectLocal(inspector, place.path)
+        : await inspectStored(inspector, context, place);
+    return await writeInspection(context, found);
   } finally {
     await inspector.close();
   }
@@ -59,9 +64,9 @@ async function inspectLocal(inspector: Inspector, path: string): Promise<FileIns
   }
 }
 
-const inspectStored = (inspector: Inspector, verb: Verb, place: StorePlace): Promise<FileInspection> =>
-  withStoreSession(verb, { bucket: place.bucket, direction: "down" }, async (storeSession) => {
-    const { signal } = verb;
+const inspectStored = (inspector: Inspector, context: CommandContext, place: StorePlace): Promise<FileInspection> =>
+  withStoreSession(context, { bucket: place.bucket, direction: "down" }, async (storeSession) => {
+    const { signal } = context;
     const openKey = async (key: string): Promise<ByteSource> => {
       const head = await headObject(storeSession, { key, signal });
       assertReadable(head, { op: "inspect", key });

@@ -3,7 +3,7 @@ import type { LineBranch } from "#protocol/checkpoint/line-branch.ts";
 import type { ShownPlace, StepSource } from "#protocol/checkpoint/place.ts";
 import { placeWords, stepSourceOf, stepWords } from "#protocol/checkpoint/step-words.ts";
 import { branchWords } from "#protocol/history/passed-over.ts";
-import { shownName } from "../../command-line/verb.ts";
+import { shownName } from "../../command-line/command-context.ts";
 import { placeOfStored } from "../../standalone/choose-checkpoint.ts";
 
 /** Place and origin of a checkpoint, from its manifest. */

@@ -3,12 +3,12 @@ import type { FileInspection, LossCurve } from "#protocol/checkpoint/inspect.ts"
 import { FAULTS } from "#protocol/faults/fault-table.ts";
 import { formatBytes, formatCount } from "#protocol/base/units.ts";
 import { visibleStart } from "#protocol/base/visible-text.ts";
-import type { Verb } from "../../command-line/verb.ts";
+import type { CommandContext } from "../../command-line/command-context.ts";
 
 /** Writes what is inside one file, for people or with `--json`. Returns the exit code: that of the fault of a damaged file. */
-export async function writeInspection(verb: Verb, found: FileInspection): Promise<number> {
-  const lines = verb.config.isOn("json") ? jsonLines(found) : tableOf(found);
-  await verb.output(Buffer.from(`${lines.join("\n")}\n`));
+export async function writeInspection(context: CommandContext, found: FileInspection): Promise<number> {
+  const lines = context.config.isOn("json") ? jsonLines(found) : tableOf(found);
+  await context.output(Buffer.from(`${lines.join("\n")}\n`));
   return found.fault === null ? 0 : FAULTS[found.fault.code].exit;
 }
 

@@ -1,4 +1,4 @@
-import { usage, type Verb } from "../../command-line/verb.ts";
+import { usage, type CommandContext } from "../../command-line/command-context.ts";
 import { askAsPerson, type PeopleClient } from "../../hub-link/hub.ts";
 import { readHubAddress } from "../../hub-link/hub-address.ts";
 
@@ -6,7 +6,7 @@ import { readHubAddress } from "../../hub-link/hub-address.ts";
 export type Ask = <T>(op: string, work: (client: PeopleClient, signal: AbortSignal) => Promise<T>) => Promise<T>;
 
 /** Reads address and token, without which nothing can be asked. @throws Fault BAD_INPUT, HUB_PLAIN_HTTP */
-export function personOf({ config, signal }: Verb): Ask {
+export function personOf({ config, signal }: CommandContext): Ask {
   const hub = config.text("hub");
   if (hub === null) throw usage("--hub", "it says which hub has the jobs: --hub URL or TIDEMARK_HUB");
   const base = readHubAddress(hub, { allowHttp: config.isOn("allow-http") ? "yes" : "loopback-only" });

@@ -1,14 +1,18 @@
 import { queueName } from "#protocol/jobs/job-spec.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { usage, type Verb } from "../../command-line/verb.ts";
+import { usage, type CommandContext } from "../../command-line/command-context.ts";
 import { personOf, type Ask } from "./ask-as-person.ts";
 import { flagged } from "./read-jobs.ts";
 
 type Change = "pause" | "resume" | "cap";
 
 /** `tidemark jobs pause|resume|cap QUEUE`. A cap that is not named stays. */
-export async function changeQueue(verb: Verb, change: Change, operands: readonly string[]): Promise<number> {
-  const { config, terminal } = verb;
+export async function changeQueue(
+  context: CommandContext,
+  change: Change,
+  operands: readonly string[],
+): Promise<number> {
+  const { config, terminal } = context;
   const [name, extra] = operands;
   const parsed = queueName.safeParse(name);
   if (name === undefined || extra !== undefined) throw usage(`jobs ${change}`, "it takes the name of one queue");
@@ -18,7 +22,7 @@ export async function changeQueue(verb: Verb, change: Change, operands: readonly
     mostRunning: readCap("most-running", flagged(config, "most-running")[0]),
     mostPerOwner: readCap("most-per-owner", flagged(config, "most-per-owner")[0]),
   };
-  const ask = personOf(verb);
+  const ask = personOf(context);
   if (change !== "cap") {
     const call = `${change}Queue` as const;
     await ask(`jobs.${call}`, (client, signal) => client.jobs[call].mutate({ queue }, { signal }));

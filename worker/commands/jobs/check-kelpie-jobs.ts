@@ -1,6 +1,6 @@
 import type { ImportedKelpieJob } from "#protocol/jobs/kelpie.ts";
 import { formatCount } from "#protocol/base/units.ts";
-import { shownName } from "../../command-line/verb.ts";
+import { shownName } from "../../command-line/command-context.ts";
 
 /** Finds what is likely to go wrong with jobs of Kelpie, before they are imported. */
 

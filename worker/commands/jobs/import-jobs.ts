@@ -5,7 +5,7 @@ import { importKelpieInput, type ImportedKelpieJob, type KelpieImport } from "#p
 import { Fault } from "#protocol/faults/fault.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import { EXIT, shownName, usage, type Verb } from "../../command-line/verb.ts";
+import { EXIT, shownName, usage, type CommandContext } from "../../command-line/command-context.ts";
 import { adviseKelpieJobs } from "./check-kelpie-jobs.ts";
 import { personOf, type Ask } from "./ask-as-person.ts";
 import { kelpieOf, readKelpieJob, type KelpieJobRead, type KelpieSource } from "./kelpie-source.ts";
@@ -21,17 +21,17 @@ const AT_ONCE = 100;
 /** Calls to Kelpie at once. */
 const CALLS = 8;
 
-export async function importJobs(verb: Verb, operands: readonly string[]): Promise<number> {
-  const { config, terminal } = verb;
+export async function importJobs(context: CommandContext, operands: readonly string[]): Promise<number> {
+  const { config, terminal } = context;
   const [file, extra] = operands;
   const [address] = flagged(config, "kelpie");
   if (extra !== undefined || (file === undefined) === (address === undefined))
     throw usage("jobs import", "it takes one file of jobs (- for stdin), or --kelpie URL");
   if (file !== undefined && config.isOn("move"))
     throw usage("--move", "it moves the jobs of a running Kelpie: --kelpie URL");
-  const ask = personOf(verb);
-  const source = address === undefined ? null : kelpieOf(config, address, verb.signal);
-  const read = source === null ? await readFileOfJobs(verb, file ?? "") : await source.list();
+  const ask = personOf(context);
+  const source = address === undefined ? null : kelpieOf(config, address, context.signal);
+  const read = source === null ? await readFileOfJobs(context, file ?? "") : await source.list();
   const { jobs, refused } = check(read);
   for (const { id, why } of refused)
     terminal.result(`${shownName(id)} cannot be imported: ${shownName(why)}`, {
@@ -50,15 +50,15 @@ export async function importJobs(verb: Verb, operands: readonly string[]): Promi
   const counts = { jobs: jobs.length, fresh, known: jobs.length - fresh, refused: refused.length, queues };
   const isShown = config.isOn("dry-run") || (source !== null && !config.isOn("move"));
   if (isShown) {
-    if (rules !== null) await importRules(verb, rules, "show");
+    if (rules !== null) await importRules(context, rules, "show");
     const how = source === null ? "" : " Add --move to import them and cancel them there.";
     const text = `${sumOf(counts)} would be imported.${how}`;
     terminal.result(text, { type: "jobs-imported", dryRun: true, moved: 0, ...counts });
     return refused.length > 0 ? EXIT.partly : EXIT.ok;
   }
   if (source !== null && rules !== null) {
-    await move(verb, { ask, source, jobs, counts });
-    await importRules(verb, rules, "move");
+    await move(context, { ask, source, jobs, counts });
+    await importRules(context, rules, "move");
     return refused.length > 0 ? EXIT.partly : EXIT.ok;
   }
   await send(ask, jobs, false);
@@ -80,8 +80,8 @@ function sumOf({ fresh, known, refused, queues }: Counts): string {
   return `${formatCount(fresh)} jobs of ${formatCount(queues.length)} queues${before}${not}`;
 }
 
-async function readFileOfJobs(verb: Verb, file: string): Promise<KelpieJobRead[]> {
-  const value = await readYamlFile(verb, file);
+async function readFileOfJobs(context: CommandContext, file: string): Promise<KelpieJobRead[]> {
+  const value = await readYamlFile(context, file);
   const inside = typeof value === "object" && value !== null && "jobs" in value ? value.jobs : value;
   const jobs: readonly unknown[] = Array.isArray(inside) ? inside : [inside];
   return jobs.map((job, index) => {
@@ -136,7 +136,7 @@ interface Rules {
  * Sets the scaling rules in the hub, and removes there those whose group the hub scales now: two autoscalers would undo each
  * other's decisions. Moved after the jobs, because a rule without jobs would shrink its group. With "show" nothing is changed.
  */
-async function importRules({ terminal }: Verb, given: Rules, how: "show" | "move"): Promise<void> {
+async function importRules({ terminal }: CommandContext, given: Rules, how: "show" | "move"): Promise<void> {
   const { ask, source, rules, refused } = given;
   const dryRun = how === "show";
   const answers: ImportedRule[] = [];
@@ -177,8 +177,8 @@ interface Moving {
  * Moves jobs so that none is lost and none runs twice: their queues are paused here, the jobs are imported, canceled there one by
  * one, and handed out when the workers there have heard it. A job that ended there meanwhile is canceled here.
  */
-async function move(verb: Verb, { ask, source, jobs, counts }: Moving): Promise<void> {
-  const { terminal } = verb;
+async function move(context: CommandContext, { ask, source, jobs, counts }: Moving): Promise<void> {
+  const { terminal } = context;
   const rows = await ask("jobs.queues", (client, signal) => client.jobs.queues.query(undefined, { signal }));
   const paused = new Set(rows.flatMap(({ queue, pausedAt }) => (pausedAt === null ? [] : queue)));
   const own = counts.queues.filter((queue) => !paused.has(queue));
@@ -187,7 +187,7 @@ async function move(verb: Verb, { ask, source, jobs, counts }: Moving): Promise<
   try {
     const imported = await send(ask, jobs, false);
     const handedOut = await cancelThere(source, imported);
-    await waitForWorkers(verb, jobs, handedOut);
+    await waitForWorkers(context, jobs, handedOut);
     const ended = await findEnded(source, handedOut);
     if (ended.length > 0) await cancelHere(ask, ended);
     for (const queue of own)
@@ -218,7 +218,7 @@ async function cancelThere(source: KelpieSource, imported: readonly KelpieImport
 
 /** Waits until every worker there has learned from a heartbeat that its job is canceled. @throws Fault CANCELLED */
 async function waitForWorkers(
-  { terminal, signal }: Verb,
+  { terminal, signal }: CommandContext,
   jobs: readonly ImportedKelpieJob[],
   handedOut: readonly KelpieImport[],
 ): Promise<void> {

@@ -3,7 +3,7 @@ import type { JobSpec } from "#protocol/jobs/job-spec.ts";
 import type { JobAttemptRow, JobDetail, JobLink, JobQueueRow, JobRow } from "#protocol/jobs/job-views.ts";
 import { JOB_STATES } from "#protocol/jobs/job-states.ts";
 import { formatCount, formatDuration } from "#protocol/base/units.ts";
-import { shownName } from "../../command-line/verb.ts";
+import { shownName } from "../../command-line/command-context.ts";
 
 /** Lines of `tidemark jobs` for people, and the facts of `--json`, in which times are ISO 8601. */
 

@@ -5,7 +5,7 @@ import { attemptNumber } from "#protocol/jobs/node-jobs.ts";
 import { id } from "#protocol/base/names.ts";
 import { systemClock } from "../../base/clock.ts";
 import { flagged } from "./read-jobs.ts";
-import { shownName, usage, type Verb } from "../../command-line/verb.ts";
+import { shownName, usage, type CommandContext } from "../../command-line/command-context.ts";
 import { personOf } from "./ask-as-person.ts";
 
 /** `tidemark jobs logs`: prints the output that the programs of a job have written, and follows it with --follow. */
@@ -54,8 +54,8 @@ export function createLineCutter(told: {
   };
 }
 
-export async function showLogs(verb: Verb, operands: readonly string[]): Promise<number> {
-  const { config, terminal, signal } = verb;
+export async function showLogs(context: CommandContext, operands: readonly string[]): Promise<number> {
+  const { config, terminal, signal } = context;
   const [jobId, extra] = operands;
   if (jobId === undefined || extra !== undefined) throw usage("jobs logs", "it takes the id of one job");
   if (!id.safeParse(jobId).success) throw usage(`jobs logs ${jobId}`, "this is not the id of a job");
@@ -63,7 +63,7 @@ export async function showLogs(verb: Verb, operands: readonly string[]): Promise
   const [words] = flagged(config, "find");
   const follows = config.isOn("follow");
   if (words !== undefined && follows) throw usage("--find", "it searches what is there; it cannot follow");
-  const ask = personOf(verb);
+  const ask = personOf(context);
   const which = { id: jobId, ...(attempt !== undefined && { attempt }) };
   if (words !== undefined) {
     const found = await ask("jobs.findInLog", (client, limit) =>
@@ -93,7 +93,7 @@ export async function showLogs(verb: Verb, operands: readonly string[]): Promise
     if (!isAtEnd) continue;
     if (!follows || !(answer.isRunning || answer.attempt === 0)) {
       cutter.end(answer.isRunning ? 0 : answer.totalBytes);
-      tellNothing(verb, answer);
+      tellNothing(context, answer);
       return 0;
     }
     await systemClock.sleep(EVERY_MS, signal).catch(() => undefined);
@@ -102,7 +102,10 @@ export async function showLogs(verb: Verb, operands: readonly string[]): Promise
 }
 
 /** Says why there is no output. */
-function tellNothing({ terminal }: Verb, { attempt, totalBytes, keptBytes, isRunning, whyNotKept }: LogAnswer): void {
+function tellNothing(
+  { terminal }: CommandContext,
+  { attempt, totalBytes, keptBytes, isRunning, whyNotKept }: LogAnswer,
+): void {
   if (keptBytes > 0) return;
   const why =
     whyNotKept !== null

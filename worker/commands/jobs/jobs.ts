@@ -5,7 +5,7 @@ import { id } from "#protocol/base/names.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { Environment } from "../../base/environment.ts";
 import { closest } from "../../command-line/suggest.ts";
-import { usage, type Verb } from "../../command-line/verb.ts";
+import { usage, type CommandContext } from "../../command-line/command-context.ts";
 import { personOf } from "./ask-as-person.ts";
 import { changeQueue } from "./change-queue.ts";
 import { importJobs } from "./import-jobs.ts";
@@ -18,10 +18,10 @@ import { flagged, pairsOf, readJobs } from "./read-jobs.ts";
  * `tidemark jobs`: what people do with jobs. `env` has the values of secrets that are named. Faults: BAD_INPUT,
  * API_TOKEN_REFUSED, NOT_FOUND, those of the hub.
  */
-export async function manageJobs(verb: Verb, env: Environment): Promise<number> {
-  const [word, ...operands] = verb.operands;
+export async function manageJobs(context: CommandContext, env: Environment): Promise<number> {
+  const [word, ...operands] = context.operands;
   const action = ACTIONS.find((one) => one.word === word);
-  if (action !== undefined) return action.perform(verb, operands, env);
+  if (action !== undefined) return action.perform(context, operands, env);
   const words = ACTIONS.map((one) => one.word);
   const near = word === undefined ? null : closest(word, words);
   const detail = near === null ? `it takes ${words.join(", ")}` : `did you mean ${near}?`;
@@ -30,7 +30,7 @@ export async function manageJobs(verb: Verb, env: Environment): Promise<number> 
 
 interface Action {
   word: string;
-  perform(verb: Verb, operands: readonly string[], env: Environment): Promise<number>;
+  perform(context: CommandContext, operands: readonly string[], env: Environment): Promise<number>;
 }
 
 const ACTIONS: readonly Action[] = [
@@ -38,12 +38,12 @@ const ACTIONS: readonly Action[] = [
   { word: "list", perform: list },
   { word: "show", perform: show },
   { word: "logs", perform: showLogs },
-  { word: "cancel", perform: (verb, ids) => change(verb, "cancel", ids) },
-  { word: "retry", perform: (verb, ids) => change(verb, "retry", ids) },
+  { word: "cancel", perform: (context, ids) => change(context, "cancel", ids) },
+  { word: "retry", perform: (context, ids) => change(context, "retry", ids) },
   { word: "queues", perform: queues },
-  { word: "pause", perform: (verb, operands) => changeQueue(verb, "pause", operands) },
-  { word: "resume", perform: (verb, operands) => changeQueue(verb, "resume", operands) },
-  { word: "cap", perform: (verb, operands) => changeQueue(verb, "cap", operands) },
+  { word: "pause", perform: (context, operands) => changeQueue(context, "pause", operands) },
+  { word: "resume", perform: (context, operands) => changeQueue(context, "resume", operands) },
+  { word: "cap", perform: (context, operands) => changeQueue(context, "cap", operands) },
   { word: "schedule", perform: scheduleJob },
   { word: "schedules", perform: listSchedules },
   { word: "unschedule", perform: removeSchedule },
@@ -53,10 +53,10 @@ const ACTIONS: readonly Action[] = [
 const SECRETS_GO =
   "Nodes that take these jobs get their secrets, and the owner of a machine can read what runs on it. Use keys that open one thing and can be revoked.";
 
-async function submit(verb: Verb, operands: readonly string[], env: Environment): Promise<number> {
-  const { config, terminal } = verb;
-  const ask = personOf(verb);
-  const jobs = await readJobs(verb, operands, env);
+async function submit(context: CommandContext, operands: readonly string[], env: Environment): Promise<number> {
+  const { config, terminal } = context;
+  const ask = personOf(context);
+  const jobs = await readJobs(context, operands, env);
   if (jobs.some(({ secrets }) => Object.keys(secrets).length > 0))
     terminal.say(SECRETS_GO, { type: "note", sentence: SECRETS_GO });
   if (config.isOn("dry-run")) {
@@ -77,7 +77,7 @@ async function submit(verb: Verb, operands: readonly string[], env: Environment)
 }
 
 /** Reads the filters that were given as flags. @throws Fault BAD_INPUT */
-function filterOf({ config }: Verb): JobFilter {
+function filterOf({ config }: CommandContext): JobFilter {
   const labels = Object.entries(pairsOf("label", flagged(config, "label")));
   const [label, another] = labels;
   if (another !== undefined) throw usage(`--label ${another.join("=")}`, "jobs are chosen by one label");
@@ -96,14 +96,14 @@ function filterOf({ config }: Verb): JobFilter {
 const refusal = ({ issues: [issue] }: z.ZodError) =>
   usage(`jobs, ${issue?.path.join(".") ?? ""}`, issue?.message ?? "not valid");
 
-async function list(verb: Verb, operands: readonly string[]): Promise<number> {
-  const { config, terminal } = verb;
+async function list(context: CommandContext, operands: readonly string[]): Promise<number> {
+  const { config, terminal } = context;
   const [extra] = operands;
   if (extra !== undefined) throw usage(extra, "jobs list takes filters only: --queue, --run, --label, --state, --name");
   const limit = config.number("most") ?? 0;
   if (limit < 1 || limit > 200) throw usage(`--most ${limit}`, "1 to 200");
-  const filter = filterOf(verb);
-  const ask = personOf(verb);
+  const filter = filterOf(context);
+  const ask = personOf(context);
   const { rows, nextCursor } = await ask("jobs.list", (client, signal) =>
     client.jobs.list.query({ ...filter, cursor: null, limit }, { signal }),
   );
@@ -115,12 +115,12 @@ async function list(verb: Verb, operands: readonly string[]): Promise<number> {
   return 0;
 }
 
-async function show(verb: Verb, operands: readonly string[]): Promise<number> {
+async function show(context: CommandContext, operands: readonly string[]): Promise<number> {
   const [jobId, extra] = idsOf("show", operands);
   if (jobId === undefined || extra !== undefined) throw usage("jobs show", "it takes the id of one job");
-  const ask = personOf(verb);
+  const ask = personOf(context);
   const job = await ask("jobs.get", (client, signal) => client.jobs.get.query({ id: jobId }, { signal }));
-  verb.terminal.result(jobLines(job, Date.now()), { type: "job", ...factsOfDetail(job) });
+  context.terminal.result(jobLines(job, Date.now()), { type: "job", ...factsOfDetail(job) });
   return 0;
 }
 
@@ -134,10 +134,10 @@ function idsOf(word: string, operands: readonly string[]): string[] {
 
 const DID = { cancel: "canceled", retry: "set to wait again" } as const;
 
-async function change(verb: Verb, wish: "cancel" | "retry", operands: readonly string[]): Promise<number> {
-  const { config, terminal } = verb;
+async function change(context: CommandContext, wish: "cancel" | "retry", operands: readonly string[]): Promise<number> {
+  const { config, terminal } = context;
   const ids = idsOf(wish, operands);
-  const filter = filterOf(verb);
+  const filter = filterOf(context);
   const isFiltered =
     filter.states.length > 0 ||
     filter.words !== "" ||
@@ -148,7 +148,7 @@ async function change(verb: Verb, wish: "cancel" | "retry", operands: readonly s
   const dryRun = config.isOn("dry-run");
   const parsed = changeJobsInput.safeParse({ which: ids.length > 0 ? { ids } : { filter }, dryRun });
   if (!parsed.success) throw refusal(parsed.error);
-  const ask = personOf(verb);
+  const ask = personOf(context);
   const answer = await ask(`jobs.${wish}`, (client, signal) => client.jobs[wish].mutate(parsed.data, { signal }));
   const { found, changed, running } = answer;
   const verbWords = `${dryRun ? "would be " : ""}${DID[wish]}`;
@@ -158,16 +158,16 @@ async function change(verb: Verb, wish: "cancel" | "retry", operands: readonly s
   return 0;
 }
 
-async function queues(verb: Verb, operands: readonly string[]): Promise<number> {
+async function queues(context: CommandContext, operands: readonly string[]): Promise<number> {
   const [extra] = operands;
   if (extra !== undefined) throw usage(extra, "jobs queues takes no words");
-  const ask = personOf(verb);
+  const ask = personOf(context);
   const rows = await ask("jobs.queues", (client, signal) => client.jobs.queues.query(undefined, { signal }));
   const now = Date.now();
   for (const row of rows) {
     const pausedAt = row.pausedAt === null ? null : new Date(row.pausedAt).toISOString();
-    verb.terminal.result(queueLine(row, now), { type: "queue", ...row, pausedAt });
+    context.terminal.result(queueLine(row, now), { type: "queue", ...row, pausedAt });
   }
-  if (rows.length === 0) verb.terminal.say("There are no queues yet.", { type: "jobs", shown: 0, hasMore: false });
+  if (rows.length === 0) context.terminal.say("There are no queues yet.", { type: "jobs", shown: 0, hasMore: false });
   return 0;
 }

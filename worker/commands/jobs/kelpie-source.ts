@@ -5,7 +5,7 @@ import { kelpieRule, type KelpieRule } from "#protocol/groups/kelpie-rules.ts";
 import { KELPIE_STATUSES, type KelpieStatus } from "#protocol/jobs/kelpie.ts";
 import { networkFetch } from "#storage/network/fetch.ts";
 import type { Config } from "../../command-line/config.ts";
-import { usage } from "../../command-line/verb.ts";
+import { usage } from "../../command-line/command-context.ts";
 
 /** A client of a running Kelpie API: lists, reads and cancels its jobs. Its answers are a stranger's. */
 

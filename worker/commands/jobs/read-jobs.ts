@@ -6,7 +6,7 @@ import type { Environment } from "../../base/environment.ts";
 import type { Config } from "../../command-line/config.ts";
 import type { FlagName } from "../../command-line/flags.ts";
 import { closest } from "../../command-line/suggest.ts";
-import { usage, type Verb } from "../../command-line/verb.ts";
+import { usage, type CommandContext } from "../../command-line/command-context.ts";
 import { diskFault } from "../../base/disk-fault.ts";
 
 /** Most bytes of a file of jobs; the hub takes no more in one submission. */
@@ -22,24 +22,28 @@ export function flagged(config: Config, name: FlagName): readonly string[] {
  * Reads the jobs to submit: from a file in YAML or JSON, from stdin (`-`), or one from flags and the command after `--`.
  * @throws Fault BAD_INPUT that names the job and the field, READ_FAILED
  */
-export async function readJobs(verb: Verb, operands: readonly string[], env: Environment): Promise<JobSubmission[]> {
+export async function readJobs(
+  context: CommandContext,
+  operands: readonly string[],
+  env: Environment,
+): Promise<JobSubmission[]> {
   const [first, second, ...rest] = operands;
   if (first === undefined || (first === "--" && second === undefined))
     throw usage(
       "jobs submit",
       "it takes a file of jobs, - for stdin, or a command: tidemark jobs submit -- python train.py",
     );
-  const named = flagged(verb.config, "secret");
+  const named = flagged(context.config, "secret");
   if (first === "--") {
-    const draft = draftOf(verb.config, { command: second ?? "", arguments: rest });
+    const draft = draftOf(context.config, { command: second ?? "", arguments: rest });
     return check([{ ...draft, secrets: secretsOf(named, env) }], "the job");
   }
   const [unused] = named;
   if (unused !== undefined) throw usage("--secret", "a file of jobs names its secrets itself: secrets: [HF_TOKEN]");
   if (second !== undefined) throw usage(second, "jobs submit takes one file; a command stands after --");
-  const read = await readYamlFile(verb, first);
+  const read = await readYamlFile(context, first);
   const jobs = Array.isArray(read) ? read : [read];
-  const queue = flagged(verb.config, "queue")[0];
+  const queue = flagged(context.config, "queue")[0];
   return check(
     jobs.map((job: unknown) => {
       if (!isRecord(job)) return job;
@@ -74,9 +78,9 @@ function secretsOf(names: readonly string[], env: Environment): Record<string, s
 }
 
 /** Reads a file in YAML, of which JSON is a part; `-` is stdin. @throws Fault BAD_INPUT, READ_FAILED */
-export async function readYamlFile(verb: Verb, file: string): Promise<unknown> {
+export async function readYamlFile(context: CommandContext, file: string): Promise<unknown> {
   const { readYaml } = await import("./read-yaml.ts");
-  const text = await readText(verb, file);
+  const text = await readText(context, file);
   try {
     return readYaml(text);
   } catch (error) {
@@ -162,11 +166,11 @@ function assertKnown(
   throw usage(subject, `it has no field ${inside}${unknown}; ${rest}`);
 }
 
-async function readText(verb: Verb, path: string): Promise<string> {
+async function readText(context: CommandContext, path: string): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   try {
-    for await (const chunk of path === "-" ? verb.input() : (createReadStream(path) as AsyncIterable<Buffer>)) {
+    for await (const chunk of path === "-" ? context.input() : (createReadStream(path) as AsyncIterable<Buffer>)) {
       bytes += chunk.length;
       if (bytes > MOST_BYTES)
         throw new Fault("BAD_INPUT", {

@@ -1,6 +1,6 @@
 import { setScheduleInput, type JobScheduleRow } from "#protocol/jobs/schedules.ts";
 import type { Environment } from "../../base/environment.ts";
-import { shownName, usage, type Verb } from "../../command-line/verb.ts";
+import { shownName, usage, type CommandContext } from "../../command-line/command-context.ts";
 import { personOf } from "./ask-as-person.ts";
 import { flagged, readJobs } from "./read-jobs.ts";
 
@@ -9,8 +9,12 @@ import { flagged, readJobs } from "./read-jobs.ts";
 const iso = (at: number | null): string | null => (at === null ? null : new Date(at).toISOString());
 
 /** Makes a schedule, or replaces the one of that name. */
-export async function scheduleJob(verb: Verb, operands: readonly string[], env: Environment): Promise<number> {
-  const { config, terminal } = verb;
+export async function scheduleJob(
+  context: CommandContext,
+  operands: readonly string[],
+  env: Environment,
+): Promise<number> {
+  const { config, terminal } = context;
   const [name, ...rest] = operands;
   const [cron] = flagged(config, "cron");
   if (name === undefined || name === "--" || rest.length === 0)
@@ -19,8 +23,8 @@ export async function scheduleJob(verb: Verb, operands: readonly string[], env: 
       "it takes a name and a job: tidemark jobs schedule nightly --cron '0 3 * * *' job.yaml",
     );
   if (cron === undefined) throw usage("--cron", "it says when: --cron '0 3 * * *' is every day at 3 o'clock");
-  const ask = personOf(verb);
-  const [job, another] = await readJobs(verb, rest, env);
+  const ask = personOf(context);
+  const [job, another] = await readJobs(context, rest, env);
   if (job === undefined || another !== undefined) throw usage(rest[0] ?? "", "a schedule has one job");
   const timeZone = flagged(config, "cron-time-zone")[0] ?? "UTC";
   const parsed = setScheduleInput.safeParse({ name, cron, timeZone, overlaps: config.isOn("overlap"), job });
@@ -37,16 +41,16 @@ export async function scheduleJob(verb: Verb, operands: readonly string[], env: 
   return 0;
 }
 
-export async function listSchedules(verb: Verb, operands: readonly string[]): Promise<number> {
+export async function listSchedules(context: CommandContext, operands: readonly string[]): Promise<number> {
   const [extra] = operands;
   if (extra !== undefined) throw usage(extra, "jobs schedules takes no words");
-  const ask = personOf(verb);
+  const ask = personOf(context);
   const rows = await ask("jobs.schedules", (client, signal) => client.jobs.schedules.query(undefined, { signal }));
   for (const row of rows) {
     const times = { pausedAt: iso(row.pausedAt), nextAt: iso(row.nextAt), lastAt: iso(row.lastAt) };
-    verb.terminal.result(scheduleLine(row), { type: "schedule", ...row, ...times });
+    context.terminal.result(scheduleLine(row), { type: "schedule", ...row, ...times });
   }
-  if (rows.length === 0) verb.terminal.say("There are no schedules.", { type: "jobs", shown: 0, hasMore: false });
+  if (rows.length === 0) context.terminal.say("There are no schedules.", { type: "jobs", shown: 0, hasMore: false });
   return 0;
 }
 
@@ -70,11 +74,11 @@ function scheduleLine({
   return `${name}  ${cron} (${timeZone}), ${next}: ${what}${last}${why}`;
 }
 
-export async function removeSchedule(verb: Verb, operands: readonly string[]): Promise<number> {
+export async function removeSchedule(context: CommandContext, operands: readonly string[]): Promise<number> {
   const [name, extra] = operands;
   if (name === undefined || extra !== undefined) throw usage("jobs unschedule", "it takes the name of one schedule");
-  const ask = personOf(verb);
+  const ask = personOf(context);
   await ask("jobs.removeSchedule", (client, signal) => client.jobs.removeSchedule.mutate({ name }, { signal }));
-  verb.terminal.result(`Removed the schedule ${name}. Its jobs stay.`, { type: "schedule-removed", name });
+  context.terminal.result(`Removed the schedule ${name}. Its jobs stay.`, { type: "schedule-removed", name });
   return 0;
 }

@@ -1,4 +1,4 @@
-import { usage } from "../../command-line/verb.ts";
+import { usage } from "../../command-line/command-context.ts";
 import type { Environment } from "../../base/environment.ts";
 import { formatCount } from "#protocol/base/units.ts";
 

@@ -6,7 +6,7 @@ import { readRoom } from "../../base/room.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { Config } from "../../command-line/config.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
-import { usage } from "../../command-line/verb.ts";
+import { usage } from "../../command-line/command-context.ts";
 import { wishedName } from "../../host/facts.ts";
 import { stateFolder } from "../../host/state-folder.ts";
 import type { WorkCommand } from "../work-command.ts";

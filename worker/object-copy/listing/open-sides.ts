@@ -5,7 +5,7 @@ import type { ScratchFile } from "./scratch-file.ts";
 import { withStoreSession, type StoreSession } from "#worker/store-session/store-session.ts";
 import { readFiles, readObjects, type Side } from "./entries.ts";
 import { readFilter } from "./filter.ts";
-import { usage, type Verb } from "#worker/command-line/verb.ts";
+import { usage, type CommandContext } from "#worker/command-line/command-context.ts";
 import { withScratch } from "./with-scratch.ts";
 
 /** Two completely listed folders, each on this machine or in a bucket. */
@@ -22,7 +22,7 @@ export interface Sides {
  * @throws Fault BAD_INPUT when both sides are local or one contains the other, NOT_FOUND, those of the listings
  */
 export async function withSides(
-  verb: Verb,
+  context: CommandContext,
   ends: { from: Address; to: Address },
   work: (sides: Sides) => Promise<number>,
 ): Promise<number> {
@@ -33,11 +33,11 @@ export async function withSides(
   }
   if (overlap(from, to)) throw usage("DST", "one side lies inside the other");
   const within = from.kind === to.kind;
-  return withSide(verb, { address: from, direction: within ? "within" : "down" }, (a) =>
-    withSide(verb, { address: to, direction: within ? "within" : "up" }, (b) =>
-      withScratch(verb, async (scratch) => {
-        const filter = readFilter(verb.config, Date.now());
-        const { signal } = verb;
+  return withSide(context, { address: from, direction: within ? "within" : "down" }, (a) =>
+    withSide(context, { address: to, direction: within ? "within" : "up" }, (b) =>
+      withScratch(context, async (scratch) => {
+        const filter = readFilter(context.config, Date.now());
+        const { signal } = context;
         const list = (address: Address, rest: { storeSession: StoreSession | null; mayLack: boolean }): Promise<Side> =>
           address.kind === "local" || rest.storeSession === null
             ? readFiles(address.kind === "local" ? address.path : "", { filter, scratch, mayLack: rest.mayLack })
@@ -54,12 +54,12 @@ export async function withSides(
 }
 
 function withSide(
-  verb: Verb,
+  context: CommandContext,
   side: { address: Address; direction: "up" | "down" | "within" },
   work: (storeSession: StoreSession | null) => Promise<number>,
 ): Promise<number> {
   const { address, direction } = side;
-  return address.kind === "local" ? work(null) : withStoreSession(verb, { bucket: address.bucket, direction }, work);
+  return address.kind === "local" ? work(null) : withStoreSession(context, { bucket: address.bucket, direction }, work);
 }
 
 function overlap(from: Address, to: Address): boolean {

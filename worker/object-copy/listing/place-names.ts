@@ -10,7 +10,7 @@ import { mapRows, numbered, pickRows, placesOf, type Rows } from "#worker/base/r
 import { placeBelow, type Failure } from "./entries.ts";
 import type { Entry, FileEntry, ObjectEntry } from "./entry.ts";
 import { findTwins, foldersAbove } from "./find-twins.ts";
-import type { StorePlace } from "#worker/command-line/verb.ts";
+import type { StorePlace } from "#worker/command-line/command-context.ts";
 
 /**
  * Maps entries to keys or paths on the other side. An entry whose name is not possible there becomes a failure; the other

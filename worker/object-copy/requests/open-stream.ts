@@ -5,7 +5,7 @@ import { Fault } from "#protocol/faults/fault.ts";
 import { diskFault } from "#worker/base/disk-fault.ts";
 import { openInput, type Input } from "#worker/command-line/read-input.ts";
 import type { Stream } from "./send-stdin.ts";
-import { shownName } from "#worker/command-line/verb.ts";
+import { shownName } from "#worker/command-line/command-context.ts";
 
 const openFd = promisify<string, string, number>(openFile);
 

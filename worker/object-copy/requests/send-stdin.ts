@@ -5,7 +5,13 @@ import { sendStream } from "#worker/transfer/upload/send-stream.ts";
 import type { Input } from "#worker/command-line/read-input.ts";
 import { withStoreSession, type StoreSession } from "#worker/store-session/store-session.ts";
 import { sweepUploads } from "./sweep-uploads.ts";
-import { shownName, shownPlace, usage, type StorePlace, type Verb } from "#worker/command-line/verb.ts";
+import {
+  shownName,
+  shownPlace,
+  usage,
+  type StorePlace,
+  type CommandContext,
+} from "#worker/command-line/command-context.ts";
 
 /**
  * Implements `cp - s3://bucket/key`: the input has an unknown length and can be read only once. Therefore parts are held in
@@ -76,7 +82,7 @@ export interface Stream {
 }
 
 /** Returns stdin as a source. */
-export const stdinOf = (verb: Verb): Stream => ({ name: "stdin", from: "-", open: () => verb.input() });
+export const stdinOf = (context: CommandContext): Stream => ({ name: "stdin", from: "-", open: () => context.input() });
 
 /** Refuses a destination without a whole key: a stream has no name of its own. @throws Fault BAD_INPUT */
 export function assertWholeKey(to: StorePlace, { name }: Stream): void {
@@ -84,14 +90,14 @@ export function assertWholeKey(to: StorePlace, { name }: Stream): void {
 }
 
 /** Sends a stream to a key. @throws Fault BAD_INPUT, TOO_LARGE, READ_FAILED, SIZE_MISMATCH, those of the store, CANCELLED */
-export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Stream }): Promise<number> {
-  const { config, terminal } = verb;
+export async function sendInput(context: CommandContext, about: { to: StorePlace; stream: Stream }): Promise<number> {
+  const { config, terminal } = context;
   const { to, stream } = about;
   const { name, from } = stream;
   assertWholeKey(to, stream);
   const input = await stream.open();
   if (input.isTTY === true) throw usage(from, `${name} is a terminal; pipe something into it`);
-  return withStoreSession(verb, { bucket: to.bucket, direction: "up", isHeld: true }, async (storeSession) => {
+  return withStoreSession(context, { bucket: to.bucket, direction: "up", isHeld: true }, async (storeSession) => {
     const plan = planInput({
       traits: storeSession.access.traits,
       memoryBytes: config.size("memory") ?? 0,
@@ -105,7 +111,7 @@ export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Str
       { type: "started", from, to: shownPlace(to), ...plan },
     );
     const startedAt = performance.now();
-    const bytes = await send(verb, { storeSession, to, plan, input, stream });
+    const bytes = await send(context, { storeSession, to, plan, input, stream });
     const tookMs = performance.now() - startedAt;
     const rate = formatRate(bytes / Math.max(0.001, tookMs / 1000), "bytes");
     terminal.result(`${name} -> ${place}: ${formatBytes(bytes)} in ${formatDuration(tookMs)}, ${rate}, verified`, {
@@ -124,12 +130,12 @@ export async function sendInput(verb: Verb, about: { to: StorePlace; stream: Str
 
 /** Sends the input and returns the size of the object. */
 function send(
-  verb: Verb,
+  context: CommandContext,
   sending: { storeSession: StoreSession; to: StorePlace; plan: InputPlan; input: Input; stream: Stream },
 ): Promise<number> {
   const { storeSession, to, plan, input } = sending;
   const { name, from } = sending.stream;
-  const { terminal, signal } = verb;
+  const { terminal, signal } = context;
   const { meter } = storeSession.engine;
   const place = shownName(shownPlace(to));
   let [readBytes, movedBytes] = [0, 0];

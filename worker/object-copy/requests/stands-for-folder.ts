@@ -1,6 +1,6 @@
 import { isFault } from "#protocol/faults/fault.ts";
 import type { StoreSession } from "#worker/store-session/store-session.ts";
-import { usage } from "#worker/command-line/verb.ts";
+import { usage } from "#worker/command-line/command-context.ts";
 import { listPages } from "#worker/object-copy/listing/list-objects.ts";
 
 /**

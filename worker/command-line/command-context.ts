@@ -5,8 +5,8 @@ import { parseAddress, type Address } from "./address.ts";
 import { visibleText } from "#protocol/base/visible-text.ts";
 import type { Terminal } from "./terminal.ts";
 
-/** Input of a verb, the implementation of a command. A verb resolves to the exit code or throws a Fault. */
-export interface Verb {
+/** Options, operands and streams of one call of a command, whose function resolves to the exit code or throws a Fault. */
+export interface CommandContext {
   config: Config;
   operands: readonly string[];
   terminal: Terminal;
@@ -21,15 +21,15 @@ export interface Verb {
 export type StorePlace = Extract<Address, { kind: "store" }>;
 export type LocalPlace = Extract<Address, { kind: "local" }>;
 
-/** Exit codes of verbs; protocol/faults/exit-codes.ts describes all of them. */
+/** Exit codes of commands; protocol/faults/exit-codes.ts describes all of them. */
 export const EXIT = { ok: 0, failed: 1, differs: 6, partly: 8 } as const;
 
 export const usage = (subject: string, detail: string): Fault =>
   new Fault("BAD_INPUT", { op: "usage", subject, detail });
 
 /** Returns source and destination. @throws Fault BAD_INPUT unless there are exactly two operands. */
-export function twoPlaces(verb: Verb, name: string): { from: Address; to: Address } {
-  const [source, target, extra] = verb.operands;
+export function twoPlaces(context: CommandContext, name: string): { from: Address; to: Address } {
+  const [source, target, extra] = context.operands;
   if (source === undefined || target === undefined || extra !== undefined) {
     throw usage(name, `it takes a source and a destination: tidemark ${name} SRC DST`);
   }
@@ -37,8 +37,8 @@ export function twoPlaces(verb: Verb, name: string): { from: Address; to: Addres
 }
 
 /** Returns the only operand. @throws Fault BAD_INPUT unless there is exactly one, an address in a bucket. */
-export function onePlace(verb: Verb, name: string): StorePlace {
-  const [source, extra] = verb.operands;
+export function onePlace(context: CommandContext, name: string): StorePlace {
+  const [source, extra] = context.operands;
   const shown = `tidemark ${name} s3://bucket/key`;
   if (source === undefined || extra !== undefined) throw usage(name, `it takes one address: ${shown}`);
   const place = parseAddress(source);
@@ -47,8 +47,8 @@ export function onePlace(verb: Verb, name: string): StorePlace {
 }
 
 /** Returns the only operand, an object. @throws Fault BAD_INPUT when the address names a bucket or a folder. */
-export function oneKey(verb: Verb, name: string): StorePlace {
-  const place = onePlace(verb, name);
+export function oneKey(context: CommandContext, name: string): StorePlace {
+  const place = onePlace(context, name);
   if (place.key === "" || place.key.endsWith("/")) {
     throw usage(shownPlace(place), "it names no object; the key is missing: s3://bucket/key");
   }
