@@ -68,7 +68,7 @@ export function ThresholdsPanel() {
           <SkeletonRows rows={6} label="Loading measurements" />
         </Panel>
       ) : (
-        <Simulator key={`${data.now.version}`} answer={data} />
+        <Simulator answer={data} />
       )}
     </div>
   );
@@ -77,7 +77,10 @@ export function ThresholdsPanel() {
 function Simulator({ answer }: { answer: StartsAnswer }) {
   const { now: asked } = answer;
   const present: LinkThresholds = { ...NO_THRESHOLDS, up: asked.up, down: asked.down, rttMs: asked.rttMs };
-  const [wanted, setWanted] = useState(present);
+  // Null while nothing differs from the present thresholds. Changes stay when somebody else applies thresholds meanwhile.
+  const [changed, setChanged] = useState<LinkThresholds | null>(null);
+  if (changed !== null && isSame(changed, asked)) setChanged(null);
+  const wanted = changed ?? present;
   const [startMinutes, setStartMinutes] = useState("10");
   const { starts, earlier } = useMemo(() => toReplay(answer), [answer]);
   const about = {
@@ -117,7 +120,7 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
         words={wanted[way] === null ? "not asked for" : rate(wanted[way])}
         counts={values[way]}
         isRefused={(place) => place < at}
-        onChange={(place) => setWanted({ ...wanted, [way]: rateAt(place) })}
+        onChange={(place) => setChanged({ ...wanted, [way]: rateAt(place) })}
       />
     );
   };
@@ -136,10 +139,10 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
             words={wanted.rttMs === null ? "any" : `${Math.round(wanted.rttMs)} ms`}
             counts={values.rtt}
             isRefused={(place) => place > rttPlace}
-            onChange={(place) => setWanted({ ...wanted, rttMs: rttAt(place) })}
+            onChange={(place) => setChanged({ ...wanted, rttMs: rttAt(place) })}
           />
         </div>
-        <ApplyLine wanted={wanted} asked={asked} onReset={() => setWanted(present)} />
+        <ApplyLine wanted={wanted} asked={asked} onReset={() => setChanged(null)} />
       </Panel>
       {starts.length === 0 ? (
         <Panel>
@@ -240,7 +243,9 @@ function ApplyLine({ wanted, asked, onReset }: ApplyLineProps) {
             tone="risk"
             title="Somebody changed the thresholds meanwhile."
             action={
-              <Button onClick={() => void client.invalidateQueries({ queryKey: ["thresholds"] })}>Look again</Button>
+              <Button onClick={() => void client.invalidateQueries({ queryKey: ["thresholds"] }).then(save.reset)}>
+                Look again
+              </Button>
             }
           />
         ) : (

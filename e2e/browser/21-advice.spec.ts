@@ -129,9 +129,24 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   await page.getByRole("button", { name: "Undo" }).click();
   await expect(page.getByText("Every node that starts is asked for nothing again.")).toBeVisible();
   expect(await stage.client.thresholds.get.query()).toMatchObject({ up: null, down: null, rttMs: null });
+  await expect(up).toHaveAttribute("aria-valuetext", "not asked for");
   await expect(page.getByRole("button", { name: "Ask this of every node" })).toBeDisabled();
   await up.focus();
-  for (let presses = 0; presses < 27; presses++) await page.keyboard.press("ArrowRight");
+  await page.keyboard.press("ArrowRight");
+  // Another person applies others meanwhile: they are shown, and the change stays.
+  const { version } = await stage.client.thresholds.get.query();
+  const others = { up: null, down: 5 * MBIT, rttMs: null };
+  const later = await stage.client.thresholds.set.mutate({ thresholds: others, version });
+  await page.getByRole("button", { name: "Ask this of every node" }).click();
+  await page.getByRole("button", { name: "Look again" }).click();
+  await expect(page.getByText("now 5.0 Mbps down, set by admin@stage.local")).toBeVisible();
+  await expect(up).not.toHaveAttribute("aria-valuetext", "not asked for");
+  await stage.client.thresholds.set.mutate({ thresholds: { ...others, down: null }, version: later.version });
+  await expect(page.getByRole("button", { name: "Look again" })).toHaveCount(0);
+  await page.getByRole("button", { name: "Ask this of every node" }).click();
+  await page.getByRole("button", { name: "Look again" }).click();
+  await expect(page.getByText("now nothing, set by")).toBeVisible();
+  for (let presses = 1; presses < 27; presses++) await up.press("ArrowRight");
   await expect(up).toHaveAttribute("aria-valuetext", "20.0 Mbps");
   await page.getByRole("button", { name: "Ask this of every node" }).click();
   await expect.poll(async () => (await stage.client.thresholds.get.query()).up).toBe(20 * MBIT);

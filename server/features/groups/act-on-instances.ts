@@ -6,7 +6,7 @@ import { audit } from "#server/core/api/audit.ts";
 import type { Context } from "#server/core/api/trpc.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
-import { accountMemory } from "#server/core/live/group-memory.ts";
+import { accountMemory, type AccountMemory } from "#server/core/live/group-memory.ts";
 import { findStakes, nodeViews, type InstanceAtStake } from "./find-stakes.ts";
 import { findAccount, withProvider } from "./open-provider.ts";
 import type { GroupProvider, ProvidedGroup, ProvidedInstance } from "./provider.ts";
@@ -78,6 +78,29 @@ async function actOnEach(
   return { done, faults };
 }
 
+/** Last failure to reach the provider of each account, with its time by the monotonic clock. */
+const failures = new WeakMap<AccountMemory, { at: number; fault: Fault }>();
+
+/**
+ * Runs one call after another for each account, so that two calls do not spend the same quota. A call that waited while the
+ * provider was unreachable ends with that fault, instead of waiting for the same timeout again.
+ */
+function inTurn<T>(hub: Hub, accountId: string, work: () => Promise<T>): Promise<T> {
+  const memory = accountMemory(hub.groups, accountId);
+  const askedAt = performance.now();
+  return hub.locks.run(`group actions ${accountId}`, async () => {
+    const failed = failures.get(memory);
+    if (failed !== undefined && failed.at > askedAt) throw failed.fault;
+    try {
+      return await work();
+    } catch (error) {
+      if (isFault(error) && error.code === "GROUP_UNREACHABLE")
+        failures.set(memory, { at: performance.now(), fault: error });
+      throw error;
+    }
+  });
+}
+
 /**
  * Acts on instances of a group, or tells what that would do.
  * @throws Fault NOT_FOUND, GROUP_UNKNOWN and others of the provider
@@ -85,8 +108,7 @@ async function actOnEach(
 export async function actOnInstances(context: Context, input: Input): Promise<ActAnswer> {
   const { hub, caller } = context;
   const account = await findAccount(hub, input.accountId);
-  // One call at a time, so that two calls at once do not spend the same quota.
-  const answer = await hub.locks.run(`group actions ${account.id}`, () =>
+  const answer = await inTurn(hub, account.id, () =>
     withProvider(hub, account, async (provider): Promise<ActAnswer> => {
       const chosen = await choose(provider, input.group, { hub, ids: input.instanceIds });
       const losses = lossesOf(chosen);

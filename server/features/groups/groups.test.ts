@@ -229,6 +229,16 @@ describe("an action", () => {
     expect(await act("restart")).toMatchObject({ found: 4, done: 2, left: 2, faults: [] });
   });
 
+  it("ends with the fault of the call before, for which it waited, where the provider cannot be reached", async () => {
+    addGroup("trainers", 1);
+    salad.failures.push(...Array.from({ length: 3 }, () => ({ status: 500 })));
+    const before = salad.requests.length;
+    const unreached = { status: "rejected", reason: fault("GROUP_UNREACHABLE") };
+    expect(await Promise.allSettled([act("restart"), act("restart")])).toEqual([unreached, unreached]);
+    expect(salad.requests).toHaveLength(before + 3);
+    expect(await act("restart")).toMatchObject({ done: 1 });
+  }, 20_000);
+
   it("is not sent twice, and ends at a 429", async () => {
     addGroup("trainers", 3);
     salad.failures.push({ status: 500, to: /reallocate$/ });
