@@ -311,18 +311,28 @@ except tidemark.TidemarkError as error:
 
 test("a schedule submits its job at its time, also after the hub was killed, and none once it is removed", async () => {
   const { token } = await stage.client.apiTokens.create.mutate({ name: "schedules", role: "operator" });
-  const env = { TIDEMARK_HUB: stage.hub.url, TIDEMARK_API_TOKEN: token };
+  const env = { TIDEMARK_HUB: stage.hub.url, TIDEMARK_API_TOKEN: token, HF_TOKEN: "hf_planted" };
   const jobs = (...args: string[]) => runOnce(testedWorker(), ["jobs", "--json", ...args], { env });
   const at = ["--cron", "* * * * *", "--time-zone", "Europe/Berlin"];
-  const made = await jobs("schedule", "minutely", ...at, "--queue", "scheduled", "--", "true");
-  expect(JSON.parse(made.stdout)).toMatchObject({ type: "schedule-set", name: "minutely", isNew: true });
+  const made = await jobs("schedule", "minutely", ...at, "--queue", "scheduled", "--secret", "HF_TOKEN", "--", "true");
+  const said = made.stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as unknown);
+  expect(said).toMatchObject([{ type: "note" }, { type: "schedule-set", name: "minutely", isNew: true }]);
   await stage.killHub();
   await stage.startHubAgain();
   const list = async () => (await stage.client.jobs.list.query({ queue: "scheduled", limit: 10 })).rows;
   const [first] = await waitUntil("its time has come", async () => ((await list()).length > 0 ? list() : null));
   expect(first).toMatchObject({ labels: { schedule: "minutely" }, state: "waiting" });
+  expect((await stage.client.jobs.get.query({ id: first?.id ?? "" })).spec.secrets).toEqual(["HF_TOKEN"]);
   const shown = JSON.parse((await jobs("schedules")).stdout) as Record<string, unknown>;
-  expect(shown).toMatchObject({ type: "schedule", timeZone: "Europe/Berlin", lastJob: { id: first?.id } });
+  expect(shown).toMatchObject({
+    type: "schedule",
+    timeZone: "Europe/Berlin",
+    secrets: ["HF_TOKEN"],
+    lastJob: { id: first?.id },
+  });
   await jobs("unschedule", "minutely");
   expect(await stage.client.jobs.schedules.query()).toEqual([]);
 });

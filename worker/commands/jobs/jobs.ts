@@ -50,15 +50,10 @@ const ACTIONS: readonly Action[] = [
   { word: "import", perform: importJobs },
 ];
 
-const SECRETS_GO =
-  "Nodes that take these jobs get their secrets, and the owner of a machine can read what runs on it. Use keys that open one thing and can be revoked.";
-
 async function submit(context: CommandContext, operands: readonly string[], env: Environment): Promise<number> {
   const { config, terminal } = context;
   const ask = personOf(context);
   const jobs = await readJobs(context, operands, env);
-  if (jobs.some(({ secrets }) => Object.keys(secrets).length > 0))
-    terminal.say(SECRETS_GO, { type: "note", sentence: SECRETS_GO });
   if (config.isOn("dry-run")) {
     const expanded = expandJobs(jobs);
     if ("wrong" in expanded) throw usage(`job ${expanded.index + 1}`, expanded.wrong);

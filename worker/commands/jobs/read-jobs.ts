@@ -18,11 +18,25 @@ export function flagged(config: Config, name: FlagName): readonly string[] {
   return setting?.source === `--${name}` ? setting.values : [];
 }
 
+const SECRETS_GO =
+  "Nodes that take these jobs get their secrets, and the owner of a machine can read what runs on it. Use keys that open one thing and can be revoked.";
+
 /**
- * Reads the jobs to submit: from a file in YAML or JSON, from stdin (`-`), or one from flags and the command after `--`.
- * @throws Fault BAD_INPUT that names the job and the field, READ_FAILED
+ * Reads the jobs to submit: from a file in YAML or JSON, from stdin (`-`), or one from flags and the command after `--`. Warns
+ * when they have secrets. @throws Fault BAD_INPUT that names the job and the field, READ_FAILED
  */
 export async function readJobs(
+  context: CommandContext,
+  operands: readonly string[],
+  env: Environment,
+): Promise<JobSubmission[]> {
+  const jobs = await readChecked(context, operands, env);
+  if (jobs.some(({ secrets }) => Object.keys(secrets).length > 0))
+    context.terminal.say(SECRETS_GO, { type: "note", sentence: SECRETS_GO });
+  return jobs;
+}
+
+async function readChecked(
   context: CommandContext,
   operands: readonly string[],
   env: Environment,
