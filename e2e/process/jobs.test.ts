@@ -325,7 +325,7 @@ test("a schedule submits its job at its time, also after the hub was killed, and
   const list = async () => (await stage.client.jobs.list.query({ queue: "scheduled", limit: 10 })).rows;
   const [first] = await waitUntil("its time has come", async () => ((await list()).length > 0 ? list() : null));
   expect(first).toMatchObject({ labels: { schedule: "minutely" }, state: "waiting" });
-  expect((await stage.client.jobs.get.query({ id: first?.id ?? "" })).spec.secrets).toEqual(["HF_TOKEN"]);
+  expect((await stage.client.jobs.get.query({ id: first?.id ?? "" })).spec?.secrets).toEqual(["HF_TOKEN"]);
   const shown = JSON.parse((await jobs("schedules")).stdout) as Record<string, unknown>;
   expect(shown).toMatchObject({
     type: "schedule",

@@ -1,6 +1,7 @@
 import { BlockList, isIP } from "node:net";
 import { Fault } from "#protocol/faults/fault.ts";
 import { classOf } from "#storage/network/address-rules.ts";
+import { boundResolve } from "#storage/network/bound-resolve.ts";
 import { pinnedLookup, resolveAll, type Resolve, type WhyRefused } from "#storage/network/pinned-lookup.ts";
 
 /**
@@ -154,5 +155,8 @@ export function lookupFor(endpoint: string, reach: Reach) {
   return pinnedLookup(why, reach.resolve);
 }
 
-/** Returns the operator's rules with the resolver of this machine. */
-export const createReach = (rules: ReachRules): Reach => ({ rules, resolve: resolveAll });
+/** Two of Node's four threads stay free while a resolver does not answer. */
+const LOOKUPS = { answerMs: 10_000, mostAtOnce: 2 };
+
+/** Returns the operator's rules with the resolver of this machine, whose lookups are bounded. */
+export const createReach = (rules: ReachRules): Reach => ({ rules, resolve: boundResolve(resolveAll, LOOKUPS) });

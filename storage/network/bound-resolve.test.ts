@@ -1,0 +1,56 @@
+import { expect, it, vi } from "vitest";
+import { boundResolve } from "./bound-resolve.ts";
+
+const BOUNDS = { answerMs: 5_000, mostAtOnce: 2 };
+
+/** A resolver whose lookups end when the test says so. */
+function heldResolver() {
+  const asked: string[] = [];
+  const ends = new Map<string, () => void>();
+  const resolve = boundResolve((host) => {
+    asked.push(host);
+    return new Promise((done) => ends.set(host, () => done([`address of ${host}`])));
+  }, BOUNDS);
+  return { asked, resolve, end: (host: string) => ends.get(host)?.() };
+}
+
+it("shares one lookup among callers that ask for a name at the same time, and looks again afterwards", async () => {
+  const { asked, resolve, end } = heldResolver();
+  const both = [resolve("a"), resolve("a")];
+  end("a");
+  expect(await Promise.all(both)).toEqual([["address of a"], ["address of a"]]);
+  const again = resolve("a");
+  end("a");
+  await again;
+  expect(asked).toEqual(["a", "a"]);
+});
+
+it("runs only so many lookups at once, the others in their order", async () => {
+  const { asked, resolve, end } = heldResolver();
+  const all = Promise.all(["a", "b", "c", "d"].map((host) => resolve(host)));
+  expect(asked).toEqual(["a", "b"]);
+  end("b");
+  await vi.waitUntil(() => asked.length === 3);
+  end("a");
+  await vi.waitUntil(() => asked.length === 4);
+  expect(asked).toEqual(["a", "b", "c", "d"]);
+  end("c");
+  end("d");
+  expect(await all).toHaveLength(4);
+});
+
+it("rejects a caller that waited too long, and passes errors of the resolver on", async () => {
+  vi.useFakeTimers();
+  try {
+    const { resolve } = heldResolver();
+    const late = resolve("a");
+    const rejected = expect(late).rejects.toMatchObject({ code: "EAI_AGAIN" });
+    await vi.advanceTimersByTimeAsync(BOUNDS.answerMs);
+    await rejected;
+  } finally {
+    vi.useRealTimers();
+  }
+  const failing = boundResolve(() => Promise.reject(new Error("no such name")), BOUNDS);
+  await expect(failing("a")).rejects.toThrow("no such name");
+  await expect(failing("a")).rejects.toThrow("no such name");
+});
