@@ -6,6 +6,9 @@ import { enrolRogue } from "../stage/rogue-node.ts";
 import { waitUntil } from "../stage/wait-until.ts";
 import { expect, expectSound, openSignedIn, seriousFaults, showAs, test } from "./story.ts";
 
+/** A change against an earlier version of the thresholds is refused. */
+test.use({ expectedErrors: [/409 \(Conflict\).*thresholds\.set/] });
+
 /** What links did is kept; people read from it what to do, and choose what to ask of the links of tomorrow. */
 
 /** A node that measured its link at its start, and made six uploads of half a minute. */
