@@ -54,3 +54,22 @@ it("rejects a caller that waited too long, and passes errors of the resolver on"
   await expect(failing("a")).rejects.toThrow("no such name");
   await expect(failing("a")).rejects.toThrow("no such name");
 });
+
+it("leaves out a lookup for which no caller waits any more", async () => {
+  vi.useFakeTimers();
+  try {
+    const { asked, resolve, end } = heldResolver();
+    const late = ["a", "b", "c"].map((host) => resolve(host));
+    const rejected = Promise.all(late.map((one) => expect(one).rejects.toMatchObject({ code: "EAI_AGAIN" })));
+    await vi.advanceTimersByTimeAsync(BOUNDS.answerMs);
+    await rejected;
+    const next = resolve("d");
+    end("a");
+    await vi.advanceTimersByTimeAsync(0);
+    end("d");
+    expect(await next).toEqual(["address of d"]);
+    expect(asked).toEqual(["a", "b", "d"]);
+  } finally {
+    vi.useRealTimers();
+  }
+});
