@@ -1,16 +1,17 @@
 import { randomUUID } from "node:crypto";
 import { Agent } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { z } from "zod";
 import { openStage, type Stage } from "#e2e/stage/open-stage.ts";
 import { addToken } from "#e2e/stage/provision.ts";
 import { forEachOf } from "#protocol/base/for-each-of.ts";
-import { LONGEST_TAKE_SECONDS } from "#protocol/jobs/node-jobs.ts";
+import { ASK_AGAIN_MS, LONGEST_TAKE_SECONDS } from "#protocol/jobs/node-jobs.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import { PROTOCOL_VERSION } from "#protocol/base/version.ts";
 import { BenchError } from "../bench-error.ts";
 import { percentile } from "../fleet/percentile.ts";
-import { callHub, type HubAddress } from "../fleet/talk.ts";
+import { callHub, openStream, type HubAddress } from "../fleet/talk.ts";
 import { usageOf } from "../fleet/watch-process.ts";
 import { readCount } from "../read-count.ts";
 import { describeMachine } from "../report/describe-machine.ts";
@@ -22,13 +23,16 @@ const HELP = `npm run bench -- jobs [--jobs N] [--claims N] [--claimers N] [--id
   --jobs N       jobs that wait in the queue (100000)
   --claims N     jobs that are claimed and ended (500)
   --claimers N   nodes that claim at the same time (8)
-  --idle N       workers that wait for a job in long polls (500)
-  --seconds S    how long the idle workers are measured (60)`;
+  --idle N       nodes that wait for a job; together they ask as often as 10,000 would (500)
+  --seconds S    how long each of the four turns of the idle nodes is measured (60)`;
 
 const AT_ONCE = 1_000;
-/** Idle workers of the projection. */
+/** Idle workers whose calls are made. */
 const PROJECTED = 10_000;
+/** Average time between two calls of an idle worker (worker/jobs/wait-for-job.ts). */
+const ASKS_EVERY_MS = 0.875 * ASK_AGAIN_MS;
 const LANES = 16;
+const REPORT_EVERY_MS = 10_000;
 
 interface Node {
   credential: string;
@@ -68,7 +72,13 @@ async function enrolAll(
   return nodes;
 }
 
-const take = async (hub: HubAddress, { credential, bootId }: Node, about: { queue: string; waitSeconds: number }) => {
+interface Question {
+  queue: string;
+  waitSeconds: number;
+  listens?: true;
+}
+
+const take = async (hub: HubAddress, { credential, bootId }: Node, about: Question) => {
   const body = { bootId, holds: [], movesBytes: true, ...about };
   return taken.parse(await callHub(hub, { path: "node.takeJob", body, credential })).job;
 };
@@ -98,28 +108,82 @@ async function claimAll(hub: HubAddress, nodes: readonly Node[], claims: number)
 /** Returns the share of a core that the hub takes during this time. */
 async function cpuOf(stage: Stage, seconds: number): Promise<number> {
   const before = await usageOf(stage.hub.pid);
-  await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+  await sleep(seconds * 1_000);
   return ((await usageOf(stage.hub.pid)).cpuSeconds - before.cpuSeconds) / seconds;
 }
 
-/** Lets nodes wait for jobs that do not come. Returns the share of a core that the hub takes. */
-async function waitIdle(
+/** Runs `call` for all nodes, each once in `everyMs`, evenly, until the signal is aborted. */
+async function keepCalling<N>(
+  nodes: readonly N[],
+  { everyMs, over }: { everyMs: number; over: AbortSignal },
+  call: (node: N) => Promise<unknown>,
+): Promise<void> {
+  const startedAt = performance.now();
+  const calls: Promise<unknown>[] = [];
+  for (let made = 0; !over.aborted; made++) {
+    const waitMs = startedAt + (made * everyMs) / nodes.length - performance.now();
+    await sleep(Math.max(0, waitMs), null, { signal: over }).catch(() => undefined);
+    const node = nodes[made % nodes.length];
+    if (node !== undefined && !over.aborted) calls.push(call(node));
+  }
+  await Promise.all(calls);
+}
+
+/** A report of a node that moves nothing. */
+const idleReport = ({ bootId }: Node, seq: number) => ({
+  bootId,
+  seq,
+  at: Date.now(),
+  upBytesPerSecond: 0,
+  downBytesPerSecond: 0,
+  rttMs: null,
+  disk: null,
+  cpuPercent: 1,
+  logTail: null,
+  runs: [],
+  transfers: [],
+});
+
+/**
+ * Lets nodes hold their streams and report, in turns without and with the calls of idle workers for a job that does not come.
+ * Returns the shares of a core that the hub takes.
+ */
+async function compareIdle(
   stage: Stage,
   hub: HubAddress,
   { nodes, seconds }: { nodes: readonly Node[]; seconds: number },
-): Promise<number> {
+): Promise<{ without: number[]; asking: number[] }> {
   const over = new AbortController();
-  const waiting = nodes.map(async (node, at) => {
-    // They do not all ask in the same moment, as those of a fleet do not.
-    await new Promise((resolve) => setTimeout(resolve, (at / nodes.length) * LONGEST_TAKE_SECONDS * 1_000));
-    while (!over.signal.aborted) await take(hub, node, { queue: "empty", waitSeconds: LONGEST_TAKE_SECONDS });
-  });
-  await new Promise((resolve) => setTimeout(resolve, (LONGEST_TAKE_SECONDS + 1) * 1_000));
-  const cpu = await cpuOf(stage, seconds);
+  for (const { bootId, credential } of nodes) {
+    const closed = openStream(hub, { bootId, credential, onOpen: () => {}, onMessage: () => {} });
+    closed.catch((error: unknown) => over.abort(error));
+  }
+  let seq = 0;
+  const report = async (node: Node) => {
+    await callHub(hub, { path: "node.progress", body: idleReport(node, ++seq), credential: node.credential });
+  };
+  const reports = keepCalling(nodes, { everyMs: REPORT_EVERY_MS, over: over.signal }, report);
+  const shares: { without: number[]; asking: number[] } = { without: [], asking: [] };
+  await sleep(REPORT_EVERY_MS);
+  for (const turn of ["without", "asking", "without", "asking"] as const) {
+    const end = new AbortController();
+    const everyMs = (ASKS_EVERY_MS * nodes.length) / PROJECTED;
+    const question = { queue: "empty", waitSeconds: LONGEST_TAKE_SECONDS, listens: true as const };
+    const asks =
+      turn === "without"
+        ? null
+        : keepCalling(nodes, { everyMs, over: end.signal }, (node) => take(hub, node, question));
+    await sleep(2_000);
+    shares[turn].push(await cpuOf(stage, seconds));
+    end.abort();
+    await asks;
+  }
   over.abort();
-  await Promise.all(waiting);
-  return cpu;
+  await reports;
+  return shares;
 }
+
+const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
 /** Measures claims over a long queue and idle workers, and prints both. @throws BenchError */
 export async function benchJobs(args: readonly string[]): Promise<void> {
@@ -168,14 +232,15 @@ export async function benchJobs(args: readonly string[]): Promise<void> {
       const about = `${formatCount(times.length)} claims by ${who} over ${formatCount(jobs)} waiting jobs`;
       console.log(`  ${about}: median ${median.toFixed(0)} ms, P99 ${p99.toFixed(0)} ms`);
     }
-    const alone = await cpuOf(stage, seconds);
-    console.log(`  the hub without idle workers: ${(alone * 100).toFixed(1)} % of one core`);
     const nodes = await enrolAll(stage, hub, { count: idle, name: "idle" });
-    const cpu = await waitIdle(stage, hub, { nodes, seconds });
-    const projected = Math.max(0, ((cpu - alone) / idle) * PROJECTED * 100).toFixed(0);
-    console.log(`  ${formatCount(idle)} idle workers: ${(cpu * 100).toFixed(1)} % of one core`);
-    const how = "of one core, in proportion and without the hub's own share";
-    console.log(`  projected to ${formatCount(PROJECTED)}: ${projected} % ${how}`);
+    const { without, asking } = await compareIdle(stage, hub, { nodes, seconds });
+    const percents = (shares: readonly number[]) => shares.map((share) => (share * 100).toFixed(1)).join(" and ");
+    console.log(
+      `  ${formatCount(idle)} nodes that report each ${REPORT_EVERY_MS / 1_000} s: ${percents(without)} % of one core`,
+    );
+    console.log(`  with the calls of ${formatCount(PROJECTED)} idle workers beside: ${percents(asking)} %`);
+    const cost = ((mean(asking) - mean(without)) * 100).toFixed(1);
+    console.log(`  ${formatCount(PROJECTED)} idle workers that wait for a job: ${cost} % of one core`);
   } finally {
     agent.destroy();
     await stage.close();

@@ -14,6 +14,8 @@ import type { AttemptOutcome } from "./job-states.ts";
 export const JOB_POLL_MS = 10_000;
 export const JOB_LEASE_MS = 60_000;
 export const LONGEST_TAKE_SECONDS = 25;
+/** A node whose job the hub looks for without an open call asks again after this time. */
+export const ASK_AGAIN_MS = 600_000;
 /** Largest number of attempts that one node has at the same time. */
 export const MOST_HELD = 64;
 
@@ -35,6 +37,8 @@ export const takeJobInput = z.object({
   /** Attempts that this worker runs or drains. */
   holds: z.array(held).max(MOST_HELD),
   waitSeconds: z.number().int().min(0).max(LONGEST_TAKE_SECONDS).default(0),
+  /** The node holds its stream and asks again when a message `job` comes on it; absent: an older one, which only waits. */
+  listens: z.literal(true).optional(),
   /** Memory of the GPU that the job would get; absent: none, or unknown. */
   gpuMemoryBytes: byteCount.optional(),
   /** The worker fetches inputs and saves outputs; absent: an older one, which is given no job with any. */
@@ -64,6 +68,8 @@ export interface TakeJobAnswer {
   job: TakenJob | null;
   /** Sentence for people about why there was none, for example a paused queue; null otherwise. */
   why: string | null;
+  /** The hub goes on looking after this answer, and sends the message `job` on the stream of the node when it has assigned one. */
+  notifies?: true;
 }
 
 /** How an attempt ended, as its node knows it. */

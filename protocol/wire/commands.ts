@@ -56,6 +56,8 @@ export const nodeMessage = z.discriminatedUnion("type", [
   z.object({ type: z.literal("refresh") }),
   /** The node creates a new credential for itself. */
   z.object({ type: z.literal("rotate") }),
+  /** A job is assigned to the node, which calls `takeJob` to get it. */
+  z.object({ type: z.literal("job") }),
 ]);
 export type NodeMessage = z.infer<typeof nodeMessage>;
 

@@ -11,6 +11,7 @@ import { assembleUploads } from "./assemble/assemble-uploads.ts";
 import { openLeftState } from "./assemble/open-left-state.ts";
 import { createStoreSessions, type StoreSession, type StoreSessions } from "./agent-store-sessions.ts";
 import { systemClock } from "../base/clock.ts";
+import { createWakeableSleep, type WakeableSleep } from "../base/wakeable-sleep.ts";
 import type { Copier } from "../replicas/copier-parts.ts";
 import type { CopyLedger } from "../replicas/copy-ledger.ts";
 import { openHomes, type Homes } from "../upload/homes.ts";
@@ -125,6 +126,8 @@ export interface Agent {
   /** Steps that the progress bars of the program show; null without a program. */
   bars: ProgressBars | null;
   stand: Stand;
+  /** Sleep of a worker for which the hub looks for a job. Woken by the hub when it has one, and when it may have forgotten the worker. */
+  jobWait: WakeableSleep;
   platform: { imds: Imds; machineId: string | null };
   probeOptions: ProbeOptions;
   /** Where the programs of other transfer engines are looked for. */
@@ -276,6 +279,7 @@ export async function assemble(beginning: AgentParts, signal: AbortSignal): Prom
     jobLog: null,
     bars: null,
     stand,
+    jobWait: createWakeableSleep(systemClock, signal),
     platform,
     probeOptions,
     stopWithin,

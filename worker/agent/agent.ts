@@ -282,6 +282,7 @@ async function keepListening(agent: Agent): Promise<void> {
       restorer.wake();
       agent.checker.wake();
       agent.copier.wake();
+      agent.jobWait.wake();
       // Best effort: until the answer comes, the replicas known so far apply.
       void agent.homes.refresh().catch(() => undefined);
     },
@@ -302,6 +303,9 @@ async function keepListening(agent: Agent): Promise<void> {
           return;
         case "rotate":
           inTurn(agent.rotate);
+          return;
+        case "job":
+          agent.jobWait.wake();
           return;
       }
     },

@@ -1,7 +1,9 @@
 import { tmpdir } from "node:os";
 import { expect, it } from "vitest";
 import { queueName } from "#protocol/jobs/job-spec.ts";
+import { ASK_AGAIN_MS } from "#protocol/jobs/node-jobs.ts";
 import { Fault, type FaultData } from "#protocol/faults/fault.ts";
+import { createWakeableSleep } from "../base/wakeable-sleep.ts";
 import { createFakeClock } from "../testing/fake-clock.ts";
 import { createFakeHub } from "../testing/fake-hub.ts";
 import { askForJob } from "./wait-for-job.ts";
@@ -10,18 +12,20 @@ const job = { id: "6f9619ff-8b86-4d01-b42d-00c04fc964ff" };
 
 function stage(
   answers: (FaultData["code"] | null)[],
-  about: { setbacks?: number; slots?: number; unsent?: FaultData["code"][] } = {},
+  about: { setbacks?: number; slots?: number; unsent?: FaultData["code"][]; notified?: number } = {},
 ) {
   const clock = createFakeClock();
   const questions: unknown[] = [];
   const troubles: string[] = [];
   const rests: number[] = [];
-  const { setbacks = 0, unsent = [] } = about;
+  const { setbacks = 0, unsent = [], notified = 0 } = about;
+  const jobWait = createWakeableSleep(clock, new AbortController().signal);
   const hub = createFakeHub({
     takeJob: (question: never) => {
       questions.push(question);
       const code = answers.shift();
       if (code != null) throw new Fault(code);
+      if (questions.length <= notified) return { job: null, why: null, notifies: true };
       return { job, why: null };
     },
   });
@@ -31,6 +35,7 @@ function stage(
       bootId: "boot-of-this-start",
       reporter: { waitingFor: (error: Fault) => void troubles.push(error.code) } as never,
       stand: { isDrained: false } as never,
+      jobWait,
       signal: new AbortController().signal,
     },
     { stopping: new AbortController().signal },
@@ -38,7 +43,7 @@ function stage(
       queue: queueName.parse("gpu"),
       folder: tmpdir(),
       slot: about.slots === undefined ? null : { number: 1, of: about.slots },
-      messages: { restsAfterTrouble: (ms: number) => void rests.push(ms) } as never,
+      messages: { restsAfterTrouble: (ms: number) => void rests.push(ms), waiting: () => {} } as never,
       unreported: {
         send: async () => {
           const code = unsent.shift();
@@ -50,7 +55,7 @@ function stage(
       clock,
     },
   );
-  return { asked, clock, questions, troubles, rests };
+  return { asked, clock, questions, troubles, rests, jobWait };
 }
 
 /** Moves the time until the work is done, however often it sleeps in between. */
@@ -112,4 +117,19 @@ it("rests before the next job, and longer after each attempt that this machine c
     rests.push(...one.rests);
   }
   expect(rests).toEqual([3_750, 7_500, 225_000]);
+});
+
+it("asks again when the hub, which looks for a job for it, says that there is one, and by itself within ten minutes", async () => {
+  const told = stage([], { notified: 1 });
+  while (told.questions.length === 0) await told.clock.pass(0);
+  await told.clock.pass(60_000);
+  expect(told.questions).toMatchObject([{ listens: true }]);
+  told.jobWait.wake();
+  expect(await settle(told.asked, () => told.clock.pass(0))).toEqual(job);
+  expect(told.questions).toHaveLength(2);
+
+  const untold = stage([], { notified: 1 });
+  while (untold.questions.length === 0) await untold.clock.pass(0);
+  await untold.clock.pass(ASK_AGAIN_MS);
+  expect(await untold.asked).toEqual(job);
 });

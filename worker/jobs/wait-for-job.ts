@@ -1,4 +1,4 @@
-import { LONGEST_TAKE_SECONDS, type TakenJob } from "#protocol/jobs/node-jobs.ts";
+import { ASK_AGAIN_MS, LONGEST_TAKE_SECONDS, type TakenJob } from "#protocol/jobs/node-jobs.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import { aborted, drain, runAgent, type Life } from "../agent/agent.ts";
 import type { Agent } from "../agent/agent-assemble.ts";
@@ -45,14 +45,14 @@ export async function waitForJob(worker: JobWorker): Promise<TakenJob | null> {
 
 /** Asks until a job comes or this worker is asked to stop (null). The end of the last attempt goes first. */
 export async function askForJob(
-  agent: Pick<Agent, "hub" | "bootId" | "reporter" | "stand" | "signal">,
+  agent: Pick<Agent, "hub" | "bootId" | "reporter" | "stand" | "jobWait" | "signal">,
   life: Pick<Life, "stopping">,
   worker: Pick<
     JobWorker,
     "queue" | "folder" | "slot" | "messages" | "unreported" | "setbacks" | "gpuMemoryBytes" | "clock"
   >,
 ): Promise<TakenJob | null> {
-  const { hub, bootId, reporter, stand } = agent;
+  const { hub, bootId, reporter, stand, jobWait } = agent;
   const { queue, folder, slot, messages, unreported, setbacks, gpuMemoryBytes, clock } = worker;
   const signal = AbortSignal.any([life.stopping, agent.signal]);
   const stopped = aborted(signal).then(() => null);
@@ -70,13 +70,25 @@ export async function askForJob(
       if (!stand.isDrained) {
         // Jobs of the other slots write to the same disk.
         const diskBytes = Math.floor((await readRoom(folder)).freeBytes / (slot?.of ?? 1));
-        const waits = { holds: [], waitSeconds: LONGEST_TAKE_SECONDS, movesBytes: true as const };
-        const question = { bootId, queue, ...waits, diskBytes, ...(gpuMemoryBytes !== null && { gpuMemoryBytes }) };
+        const waits = { waitSeconds: LONGEST_TAKE_SECONDS, movesBytes: true, listens: true } as const;
+        const question = {
+          bootId,
+          queue,
+          holds: [],
+          ...waits,
+          diskBytes,
+          ...(gpuMemoryBytes !== null && { gpuMemoryBytes }),
+        };
         // When it is asked to stop, the goodbye gives back a job that is on its way.
         const answer = await Promise.race([takeJob(hub, question), stopped]);
         if (answer === null) return null;
         if (answer.job !== null) return answer.job;
         messages.waiting(queue, answer.why);
+        if (answer.notifies === true) {
+          pauseMs = 0;
+          const waitMs = ASK_AGAIN_MS * (0.75 + clock.random() / 4);
+          await Promise.race([jobWait.wait(waitMs), stopped]);
+        }
       }
       tries = 0;
     } catch (error) {

@@ -15,6 +15,12 @@ export interface Nothing {
   why: string | null;
 }
 
+/** A node for which the hub looks for a job without an open call. */
+export interface QueueWatcher {
+  /** Looks once. Returns true when the wait is over. */
+  look(): Promise<boolean>;
+}
+
 export interface QueueMemory {
   /** Calls that use it. It is forgotten with the last one, because nodes make up names of queues. */
   users: number;
@@ -22,8 +28,12 @@ export interface QueueMemory {
   readonly signal: Signal;
   /** Number of notifications. */
   version: number;
-  /** The version at which no job was due; the next look for one needs no query. */
-  emptyAt: number | null;
+  /** Why no node gets a job of it (null: none is due): at this version, and until this time, epoch ms. Needs no query. */
+  closed: { version: number; until: number; why: string | null } | null;
+  /** By the id of the node, in the order in which they began to wait. */
+  readonly watchers: Map<string, QueueWatcher>;
+  /** Aborted with the last watcher; null while there is none. */
+  watched: AbortController | null;
   /** Newest last. */
   nothing: Nothing[];
 }
@@ -42,7 +52,7 @@ export interface JobMemory {
   readonly offers: Map<string, JobOffer>;
   /** Job whose inputs each node may read before it is handed the job, by the node's id. `until`: epoch ms. */
   readonly offered: Map<string, { jobId: string; until: number }>;
-  /** The waiting call of each node; a newer one ends it. */
+  /** The wait of each node for a job, in an open call or without one; a newer call ends it. */
   readonly waiting: Map<string, AbortController>;
   /** Output of attempts that people read now. */
   readonly logs: JobLogs;
@@ -74,13 +84,23 @@ export const createJobMemory = (now: number): JobMemory => ({
   dueThrough: now,
 });
 
+const createQueueMemory = (): QueueMemory => ({
+  users: 0,
+  signal: createSignal(),
+  version: 0,
+  closed: null,
+  watchers: new Map(),
+  watched: null,
+  nothing: [],
+});
+
 /** Calls `work` with the memory of a queue, which exists as long as a call uses it. */
 export async function withQueue<T>(
   { queues }: JobMemory,
   name: string,
   work: (queue: QueueMemory) => Promise<T>,
 ): Promise<T> {
-  const queue = queues.get(name) ?? { users: 0, signal: createSignal(), version: 0, emptyAt: null, nothing: [] };
+  const queue = queues.get(name) ?? createQueueMemory();
   queues.set(name, queue);
   queue.users++;
   try {
@@ -90,6 +110,9 @@ export async function withQueue<T>(
     if (queue.users === 0) queues.delete(name);
   }
 }
+
+/** Ends the wait of a node for a job, for example because it is to take no more. */
+export const endWait = ({ waiting }: JobMemory, nodeId: string): void => waiting.get(nodeId)?.abort();
 
 /** Wakes the nodes that wait for a job of these queues. Call it after the change is stored. */
 export function notifyQueues({ queues }: JobMemory, names: Iterable<string>): void {

@@ -7,6 +7,7 @@ import { orderWords } from "#protocol/wire/order-words.ts";
 import { MOST_NODES, type sendCommandInput, type SentCommand } from "#protocol/wire/send-command.ts";
 import { formatCount, formatRate } from "#protocol/base/units.ts";
 import { audit } from "#server/core/api/audit.ts";
+import { endWait } from "#server/core/live/job-memory.ts";
 import { emit, recordEvent } from "#server/core/events/record-event.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
@@ -29,6 +30,9 @@ function targetsOf(hub: Hub, to: Input["to"]): { id: string; node: LiveNode | nu
   });
   return found.sort((a, b) => (a.name < b.name ? -1 : 1)).map((node) => ({ id: node.id, node }));
 }
+
+/** Commands after which a node takes no job. */
+const ENDS_WORK: ReadonlySet<string> = new Set<Command["kind"]>(["drain", "stop", "reallocate"]);
 
 const runsOne = (node: LiveNode, pattern: string): boolean =>
   node.report?.runs.some(({ run }) => fitsPattern(run, pattern)) ?? false;
@@ -102,7 +106,10 @@ export async function sendCommand(
     );
     return { sent };
   }
-  for (const { id, commandId } of wanted) hub.live.send(id, { type: "command", command: bodyOf(commandId) });
+  for (const { id, commandId } of wanted) {
+    if (ENDS_WORK.has(order.kind)) endWait(hub.jobs, id);
+    hub.live.send(id, { type: "command", command: bodyOf(commandId) });
+  }
   if (first !== undefined) {
     const subject = isOne ? (first.node?.name ?? first.id) : `${wanted.length} nodes`;
     await audit(hub, caller, { action: `command: ${what}`, subject });

@@ -18,7 +18,7 @@ import { chooseJob, meansOf } from "./choose-job.ts";
 import { endByHub } from "./end-by-hub.ts";
 import { openSecrets } from "./job-secrets.ts";
 import { readCaps } from "./queues/caps.ts";
-import { findNothing, noteNothing } from "./nothing-fits.ts";
+import { findNothing, LONGEST_KNOWN_MS, noteNothing } from "./nothing-fits.ts";
 import { banNode, UNREADABLE } from "./settle-end.ts";
 
 /**
@@ -80,6 +80,10 @@ const reserve = (
     return { job, attempt };
   });
 
+/** Returns whether it is known that no node gets a job of the queue now. */
+export const isClosed = ({ now }: Pick<Hub, "now">, { closed, version }: QueueMemory): boolean =>
+  closed !== null && closed.version === version && closed.until > now();
+
 type Looked = { reserved: { job: Job; attempt: number } } | { reserved: null; why: string | null };
 
 /** Reserves the first job of the queue that the node can take. */
@@ -87,25 +91,29 @@ const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
   hub.locks.run(`queue ${wanted.offer.queue}`, async () => {
     const { node, offer } = wanted;
     const nothing = (why: string | null): Looked => ({ reserved: null, why });
-    if (queue.emptyAt === queue.version || !isExpected(stateOf(node))) return nothing(null);
+    if (!isExpected(stateOf(node))) return nothing(null);
+    if (isClosed(hub, queue)) return nothing(queue.closed?.why ?? null);
     // The call may have waited here for others, and its node may be gone.
     if (wanted.abort.aborted) return nothing(null);
     const means = meansOf(hub, node, offer);
     const before = findNothing(hub, queue, { node, means });
     if (before !== null) return nothing(before.why);
     const { version } = queue;
+    const close = (why: string | null): Looked => {
+      queue.closed = { version, until: hub.now() + (why === null ? Infinity : LONGEST_KNOWN_MS), why };
+      return nothing(why);
+    };
     const row = await hub.db.jobQueue.findUnique({ where: { name: offer.queue } });
-    if (row !== null && row.pausedAt !== null)
-      return nothing(await whyNone(hub, { queue: offer.queue, isPaused: true }));
+    if (row !== null && row.pausedAt !== null) return close(await whyNone(hub, { queue: offer.queue, isPaused: true }));
     for (;;) {
       const { isCapped, whyFull, fullOwners } = await readCaps(hub.db, offer.queue);
       // The end of a job notifies the queue.
-      if (whyFull !== null) return nothing(whyFull);
+      if (whyFull !== null) return close(whyFull);
       const chosen = await chooseJob(hub, node, { queue: offer.queue, means, fullOwners });
       if (chosen === null) {
         const why = await whyNone(hub, { queue: offer.queue, isPaused: false });
-        if (why === null) queue.emptyAt = version;
-        else await noteNothing(hub, queue, { node, means, version, why });
+        if (why === null) return close(null);
+        await noteNothing(hub, queue, { node, means, version, why });
         return nothing(why);
       }
       const reserved = await reserve(hub, { id: chosen.id, isCapped }, wanted);

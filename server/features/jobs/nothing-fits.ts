@@ -9,7 +9,7 @@ import type { Means } from "./choose-job.ts";
  */
 
 /** Bounds the age of a result, because some changes notify no queue, for example a new bucket of a run. */
-const LONGEST_KNOWN_MS = 60_000;
+export const LONGEST_KNOWN_MS = 60_000;
 const MOST_KINDS = 1_000;
 
 const kindOf = ({ profileId, mayWrite, facts }: LiveNode): string =>

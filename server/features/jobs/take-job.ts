@@ -4,12 +4,13 @@ import type { TakeJobAnswer, takeJobInput } from "#protocol/jobs/node-jobs.ts";
 import type { NodeCaller } from "#server/core/api/caller.ts";
 import type { Hub } from "#server/core/api/hub.ts";
 import type { Context } from "#server/core/api/trpc.ts";
-import { withQueue } from "#server/core/live/job-memory.ts";
+import { endWait, withQueue } from "#server/core/live/job-memory.ts";
 import { createSignal } from "#server/core/live/signal.ts";
 import { stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { hearCaller } from "#server/core/nodes/hear-caller.ts";
 import { endByHub } from "./end-by-hub.ts";
 import { holdsLease } from "./holds-lease.ts";
+import { watchQueue } from "./watch-queue.ts";
 import { claimAttempt, giveBack, handOut, isFinal, type HandedOut } from "./hand-out.ts";
 
 type Input = z.infer<typeof takeJobInput>;
@@ -43,8 +44,8 @@ async function findUnknown(hub: Hub, node: LiveNode, { bootId, holds }: Input): 
 }
 
 /**
- * Hands the calling node one job, and waits for one. A newer call of the same node ends the wait of an earlier one. @throws
- * Fault NODE_UNKNOWN, NODE_REVOKED, and those of a claim that may succeed later
+ * Hands the calling node one job, and waits for one. A newer call of the same node ends the wait of an earlier one. A node that
+ * listens is answered at once: the hub looks on for it, and notifies it over its stream. @throws Fault NODE_UNKNOWN, NODE_REVOKED, and those of a claim that may succeed later
  */
 export async function takeJob(
   { hub, caller, signal }: Context & { caller: NodeCaller; signal: AbortSignal },
@@ -52,13 +53,14 @@ export async function takeJob(
 ): Promise<TakeJobAnswer> {
   const node = await hearCaller({ hub, caller });
   const mine = new AbortController();
-  hub.jobs.waiting.get(node.id)?.abort();
+  endWait(hub.jobs, node.id);
   hub.jobs.waiting.set(node.id, mine);
   const { queue: name, gpuMemoryBytes, diskBytes, movesBytes } = input;
   hub.jobs.offers.set(node.id, { queue: name, gpuMemoryBytes, diskBytes, movesBytes });
   const abort = AbortSignal.any([signal, hub.closing, mine.signal]);
   const wanted = { node, bootId: input.bootId, offer: input, abort };
   const until = hub.now() + input.waitSeconds * 1_000;
+  let isWatched = false;
   try {
     return await withQueue(hub.jobs, input.queue, async (queue) => {
       for (let isFirst = true; ; isFirst = false) {
@@ -78,11 +80,17 @@ export async function takeJob(
           return answer;
         }
         if (answer.job !== null || leftMs <= 0 || abort.aborted || !isExpected(stateOf(node))) return answer;
-        if (queue.version === version) await queue.signal.wait({ timeoutMs: leftMs, abort });
+        if (queue.version !== version) continue;
+        if (input.listens === true && node.mailboxes.size > 0) {
+          isWatched = true;
+          watchQueue(hub, queue, { node, bootId: input.bootId, offer: input, ended: mine });
+          return { ...answer, notifies: true };
+        }
+        await queue.signal.wait({ timeoutMs: leftMs, abort });
         if (abort.aborted || hub.now() >= until) return answer;
       }
     });
   } finally {
-    if (hub.jobs.waiting.get(node.id) === mine) hub.jobs.waiting.delete(node.id);
+    if (!isWatched && hub.jobs.waiting.get(node.id) === mine) hub.jobs.waiting.delete(node.id);
   }
 }

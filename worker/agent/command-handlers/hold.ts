@@ -31,6 +31,7 @@ export async function hold(agent: Agent, wish: "pause" | "resume", { run, direct
     moved.restores = await steerRestores(agent, wish, run);
   }
   if (wish === "resume" && run === null && direction === "both") await stand.setDrained("in service");
+  agent.jobWait.wake();
   agent.uploader.wake();
   agent.restorer.wake();
   agent.checker.wake();

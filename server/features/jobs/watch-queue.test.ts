@@ -1,0 +1,115 @@
+import { expect, it, vi } from "vitest";
+import type { NodeMessage } from "#protocol/wire/commands.ts";
+import { ASK_AGAIN_MS } from "#protocol/jobs/node-jobs.ts";
+import { createMailbox, type Mailbox } from "#server/core/live/live-node.ts";
+import { newId } from "#server/platform/random-id.ts";
+import {
+  ask,
+  DONE,
+  end,
+  first,
+  jobsForEach,
+  nodeOf,
+  outcomesOf,
+  pass,
+  people,
+  profileId,
+  second,
+  stateOf,
+  submit,
+  take,
+  test,
+} from "#server/testing/jobs-for-each.ts";
+import { addTestNode, callAs, type TestNode } from "#server/testing/open-test-hub.ts";
+
+/** Jobs for nodes that hold a stream, and no call, while they wait. */
+
+jobsForEach();
+
+/** Lets a node hold a stream, and the hub look for a job for it. Returns what is sent on the stream. */
+async function listen(who: TestNode): Promise<NodeMessage[]> {
+  const mailbox: Mailbox = createMailbox(null);
+  test.hub.live.nodes.get(who.nodeId)?.mailboxes.add(mailbox);
+  expect(await askListening(who)).toEqual({ job: null, why: null, notifies: true });
+  return mailbox.messages;
+}
+const askListening = (who: TestNode) => ask(who, { waitSeconds: 25, listens: true });
+const isWatched = (who: TestNode) => test.hub.jobs.queues.get("default")?.watchers.has(who.nodeId) === true;
+const NOTICE = [{ type: "job" }];
+
+it("is assigned before the node is notified, to one node each, in the order in which they began to wait", async () => {
+  const [one, two] = [await listen(first), await listen(second)];
+  const [id = ""] = await submit({});
+  await vi.waitFor(() => expect(one).toEqual(NOTICE), 20_000);
+  expect(await outcomesOf(id)).toEqual([null]);
+  expect(isWatched(first)).toBe(false);
+  expect((await askListening(first)).job).toMatchObject({ id, attempt: 1 });
+  expect(two).toEqual([]);
+  expect(isWatched(second)).toBe(true);
+  const [next = ""] = await submit({});
+  await vi.waitFor(() => expect(two).toEqual(NOTICE), 20_000);
+  expect((await take(second)).id).toBe(next);
+  await vi.waitFor(() => expect(test.hub.jobs.queues.size).toBe(0), 20_000);
+});
+
+it("is waited for in an open call by a node without a stream", async () => {
+  const answer = askListening(first);
+  await vi.waitFor(() => expect(test.hub.jobs.queues.get("default")?.signal.waiting).toBe(1), 20_000);
+  const [id] = await submit({});
+  expect((await answer).job?.id).toBe(id);
+});
+
+it("is not assigned to a node that lost its stream, said goodbye, or did not ask for too long", async () => {
+  await listen(first);
+  test.hub.live.nodes.get(first.nodeId)?.mailboxes.clear();
+  const two = await listen(second);
+  await nodeOf(second).goodbye();
+  const [id = ""] = await submit({});
+  await vi.waitFor(() => expect(test.hub.jobs.queues.size).toBe(0), 20_000);
+  expect([await stateOf(id), two]).toEqual(["waiting", []]);
+  const third = await addTestNode(test.hub, profileId, "gpu-3");
+  expect(await end(third, await take(third), DONE)).toBe(true);
+  const late = await listen(third);
+  await pass(ASK_AGAIN_MS + 60_000, [third]);
+  await submit({});
+  await vi.waitFor(() => expect(isWatched(third)).toBe(false), 20_000);
+  expect(late).toEqual([]);
+});
+
+it("is not assigned to a node that is told to drain", async () => {
+  const messages = await listen(first);
+  const order = { kind: "drain" } as const;
+  await callAs(test.hub, "operator").commands.send({ requestId: newId(), to: { nodeIds: [first.nodeId] }, order });
+  expect(isWatched(first)).toBe(false);
+  const [id = ""] = await submit({});
+  expect((await take(second)).id).toBe(id);
+  expect(messages).toMatchObject([{ type: "command" }]);
+});
+
+it("is found when the pause of its queue ends, or a cap allows it", async () => {
+  await people().pauseQueue({ queue: "default" });
+  const [id = ""] = await submit({});
+  const mailbox = createMailbox(null);
+  test.hub.live.nodes.get(first.nodeId)?.mailboxes.add(mailbox);
+  expect(await askListening(first)).toMatchObject({ why: "the queue default is paused", notifies: true });
+  await people().resumeQueue({ queue: "default" });
+  await vi.waitFor(() => expect(mailbox.messages).toEqual(NOTICE), 20_000);
+  const job = await take(first);
+  expect(job.id).toBe(id);
+  await people().setQueueCaps({ queue: "default", mostRunning: 1, mostPerOwner: null });
+  await submit({});
+  const two = createMailbox(null);
+  test.hub.live.nodes.get(second.nodeId)?.mailboxes.add(two);
+  expect(await askListening(second)).toMatchObject({ why: "the queue default runs one job at most", notifies: true });
+  expect(await end(first, job, DONE)).toBe(true);
+  await vi.waitFor(() => expect(two.messages).toEqual(NOTICE), 20_000);
+});
+
+it("waits for another node when the notified one does not ask", async () => {
+  const messages = await listen(first);
+  const [id = ""] = await submit({});
+  await vi.waitFor(() => expect(messages).toEqual(NOTICE), 20_000);
+  await pass(61_000, [first, second]);
+  expect(await outcomesOf(id)).toEqual(["interrupted"]);
+  expect(await take(second)).toMatchObject({ id, attempt: 2 });
+});
