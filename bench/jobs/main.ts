@@ -21,8 +21,8 @@ import { describeMachine } from "../report/describe-machine.ts";
 const HELP = `npm run bench -- jobs [--jobs N] [--claims N] [--claimers N] [--idle N] [--seconds S]
 
   --jobs N       jobs that wait in the queue (100000)
-  --claims N     jobs that are claimed and ended (500)
-  --claimers N   nodes that claim at the same time (8)
+  --claims N     jobs that are claimed and ended, in three turns (600)
+  --claimers N   nodes that claim in the second and third turn (8)
   --idle N       nodes that wait for a job; together they ask as often as 10,000 would (500)
   --seconds S    how long each of the four turns of the idle nodes is measured (60)`;
 
@@ -31,6 +31,8 @@ const AT_ONCE = 1_000;
 const PROJECTED = 10_000;
 /** Average time between two calls of an idle worker (worker/jobs/wait-for-job.ts). */
 const ASKS_EVERY_MS = 0.875 * ASK_AGAIN_MS;
+/** Claims of 10,000 nodes whose jobs take an hour each. */
+const FLEET_CLAIMS_PER_SECOND = PROJECTED / 3_600;
 const LANES = 16;
 const REPORT_EVERY_MS = 10_000;
 
@@ -83,26 +85,49 @@ const take = async (hub: HubAddress, { credential, bootId }: Node, about: Questi
   return taken.parse(await callHub(hub, { path: "node.takeJob", body, credential })).job;
 };
 
-/** Claims and ends jobs until this many were claimed. Returns how long each claim took, ms. @throws BenchError when a claim finds none */
+/** Claims a job of the long queue and ends it. Returns how long the claim took, ms. @throws BenchError when there is none */
+async function claimOne(hub: HubAddress, node: Node): Promise<number> {
+  const startedAt = performance.now();
+  const job = await take(hub, node, { queue: "long", waitSeconds: 0 });
+  const tookMs = performance.now() - startedAt;
+  if (job === null) throw new BenchError("A claim found no job in a queue that has many.");
+  const { id: jobId, attempt, epoch } = job;
+  const steps = { fromStep: null, toStep: null, safeStep: null };
+  const exit = { kind: "exited", code: 0 };
+  await callHub(hub, {
+    path: "node.endJob",
+    body: { jobId, attempt, epoch, exit, ...steps },
+    credential: node.credential,
+  });
+  return tookMs;
+}
+
+/** Claims and ends jobs without a pause until this many were claimed. Returns how long each claim took, ms. */
 async function claimAll(hub: HubAddress, nodes: readonly Node[], claims: number): Promise<number[]> {
   const times: number[] = [];
   let left = claims;
   await Promise.all(
     nodes.map(async (node) => {
-      while (left-- > 0) {
-        const startedAt = performance.now();
-        const job = await take(hub, node, { queue: "long", waitSeconds: 0 });
-        times.push(performance.now() - startedAt);
-        if (job === null) throw new BenchError("A claim found no job in a queue that has many.");
-        const { id: jobId, attempt, epoch } = job;
-        const steps = { fromStep: null, toStep: null, safeStep: null };
-        const exit = { kind: "exited", code: 0 };
-        const body = { jobId, attempt, epoch, exit, ...steps };
-        await callHub(hub, { path: "node.endJob", body, credential: node.credential });
-      }
+      while (left-- > 0) times.push(await claimOne(hub, node));
     }),
   );
   return times;
+}
+
+/** Claims and ends jobs at the rate of a fleet, whether or not earlier claims were answered. Returns how long each took, ms. */
+async function claimAtRate(hub: HubAddress, nodes: readonly Node[], claims: number): Promise<number[]> {
+  const startedAt = performance.now();
+  const running: Promise<number>[] = [];
+  let at = 0;
+  for (const index of Array.from({ length: claims }).keys()) {
+    const node = nodes[index % nodes.length];
+    if (node === undefined) break;
+    await sleep(Math.max(0, startedAt + at - performance.now()));
+    running.push(claimOne(hub, node));
+    // Independent machines: the time between two claims has an exponential distribution.
+    at += (-Math.log(1 - Math.random()) * 1_000) / FLEET_CLAIMS_PER_SECOND;
+  }
+  return Promise.all(running);
 }
 
 /** Returns the share of a core that the hub takes during this time. */
@@ -192,7 +217,7 @@ export async function benchJobs(args: readonly string[]): Promise<void> {
     strict: true,
     options: {
       jobs: { type: "string", default: "100000" },
-      claims: { type: "string", default: "500" },
+      claims: { type: "string", default: "600" },
       claimers: { type: "string", default: "8" },
       idle: { type: "string", default: "500" },
       seconds: { type: "string", default: "60" },
@@ -225,13 +250,18 @@ export async function benchJobs(args: readonly string[]): Promise<void> {
     const took = (performance.now() - submittedAt) / 1_000;
     console.log(`  ${formatCount(jobs)} jobs submitted in ${took.toFixed(0)} s`);
     const all = await enrolAll(stage, hub, { count: claimers, name: "claimer" });
-    for (const some of claimers === 1 ? [all] : [all.slice(0, 1), all]) {
-      const times = await claimAll(hub, some, Math.ceil(claims / 2));
+    const say = (times: readonly number[], who: string) => {
       const [median, p99] = [percentile(times, 0.5), percentile(times, 0.99)];
-      const who = some.length === 1 ? "one node" : `${some.length} nodes at once`;
       const about = `${formatCount(times.length)} claims by ${who} over ${formatCount(jobs)} waiting jobs`;
       console.log(`  ${about}: median ${median.toFixed(0)} ms, P99 ${p99.toFixed(0)} ms`);
-    }
+    };
+    const some = Math.ceil(claims / 3);
+    say(await claimAll(hub, all.slice(0, 1), some), "one node");
+    const rate = FLEET_CLAIMS_PER_SECOND.toFixed(1);
+    say(await claimAtRate(hub, all, some), `${formatCount(PROJECTED)} nodes with jobs of an hour (${rate} a second)`);
+    const startedAt = performance.now();
+    say(await claimAll(hub, all, some), `${all.length} nodes without a pause`);
+    console.log(`  that is ${(some / ((performance.now() - startedAt) / 1_000)).toFixed(0)} claims and ends a second`);
     const nodes = await enrolAll(stage, hub, { count: idle, name: "idle" });
     const { without, asking } = await compareIdle(stage, hub, { nodes, seconds });
     const percents = (shares: readonly number[]) => shares.map((share) => (share * 100).toFixed(1)).join(" and ");

@@ -39,6 +39,8 @@ export const takeJobInput = z.object({
   waitSeconds: z.number().int().min(0).max(LONGEST_TAKE_SECONDS).default(0),
   /** The node holds its stream and asks again when a message `job` comes on it; absent: an older one, which only waits. */
   listens: z.literal(true).optional(),
+  /** The node takes no job now: the hub stops looking for it, and answers at once without one. */
+  ends: z.literal(true).optional(),
   /** Memory of the GPU that the job would get; absent: none, or unknown. */
   gpuMemoryBytes: byteCount.optional(),
   /** The worker fetches inputs and saves outputs; absent: an older one, which is given no job with any. */

@@ -1,5 +1,6 @@
 import { access, chmod, constants, mkdir, open } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { holdFolder } from "#prisma/hold-folder.ts";
 import { fileUrl } from "#prisma/file-url.ts";
 import { openDatabase, type OpenedDatabase } from "#prisma/open.ts";
@@ -42,6 +43,8 @@ import { cutSizes } from "../core/checkpoints/manifest/cut-sizes.ts";
 import { createInputReader } from "../core/api/input-reader.ts";
 import { checkMasterKey } from "../signer/check-master-key.ts";
 
+/** The hub that ends waits so long for claims under way; the next one gives up those that did not end. */
+const LONGEST_CLAIM_MS = 10_000;
 /** Places of the inspector: one account gets no more than a third of them. */
 const INSPECTING = { atOnce: 6, atOnceEach: 2, waiting: 100, waitingEach: 20 };
 
@@ -208,6 +211,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     startClosing: () => closing.abort(),
     close: async () => {
       closing.abort();
+      await Promise.race([Promise.allSettled(hub.jobs.claims), sleep(LONGEST_CLAIM_MS, null, { ref: false })]);
       await jobs.stop();
       await calling.stop();
       await scaling.stop();

@@ -103,9 +103,9 @@ export async function stateOfWorker({
   platform,
   terminal,
 }: Pick<AgentCommand, "config" | "platform" | "terminal">): Promise<string> {
-  const [wished, { home }] = [config.text("state"), platform];
-  const state = await stateFolder(wished, home, statesBeside(config.list("watch")));
-  const sentence = unusualState(state, { wished, home });
+  const [requested, { home }] = [config.text("state"), platform];
+  const state = await stateFolder(requested, home, statesBeside(config.list("watch")));
+  const sentence = unusualState(state, { requested, home });
   if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
   return state;
 }
@@ -258,7 +258,7 @@ async function keepListening(agent: Agent): Promise<void> {
         restorer.wake();
         agent.checker.wake();
       },
-      handle: (order) => handleCommand(agent, order),
+      handle: (command) => handleCommand(agent, command),
     },
     onTrouble: (error) => reporter.waitingFor(toFault(error, { op: "command" })),
   };
@@ -268,6 +268,7 @@ async function keepListening(agent: Agent): Promise<void> {
   const inTurn = (work: () => Promise<void>) => {
     queue = queue.then(work).catch((error: unknown) => reporter.waitingFor(toFault(error, { op: "command" })));
   };
+  let isNewStream = false;
   await listen({
     hub,
     base: options.hub,
@@ -282,17 +283,21 @@ async function keepListening(agent: Agent): Promise<void> {
       restorer.wake();
       agent.checker.wake();
       agent.copier.wake();
-      agent.jobWait.wake();
+      isNewStream = true;
       // Best effort: until the answer comes, the replicas known so far apply.
       void agent.homes.refresh().catch(() => undefined);
     },
     onMessage: (message) => {
+      // A message about a job may have gone to an earlier stream.
+      if (isNewStream) agent.jobWait.wake();
+      isNewStream = false;
       switch (message.type) {
         case "settings":
           session.settings = message.settings;
           return;
         case "command":
-          inTurn(() => takeCommand(taking, message.command));
+          // The hub looks for no job after some commands, also when the node refused them.
+          inTurn(() => takeCommand(taking, message.command).finally(() => agent.jobWait.wake()));
           return;
         case "refresh":
           inTurn(async () => {

@@ -20,6 +20,7 @@ function stage(
   const rests: number[] = [];
   const { setbacks = 0, unsent = [], notified = 0 } = about;
   const jobWait = createWakeableSleep(clock, new AbortController().signal);
+  const stopping = new AbortController();
   const hub = createFakeHub({
     takeJob: (question: never) => {
       questions.push(question);
@@ -38,7 +39,7 @@ function stage(
       jobWait,
       signal: new AbortController().signal,
     },
-    { stopping: new AbortController().signal },
+    { stopping: stopping.signal },
     {
       queue: queueName.parse("gpu"),
       folder: tmpdir(),
@@ -55,7 +56,7 @@ function stage(
       clock,
     },
   );
-  return { asked, clock, questions, troubles, rests, jobWait };
+  return { asked, clock, questions, troubles, rests, jobWait, stopping };
 }
 
 /** Moves the time until the work is done, however often it sleeps in between. */
@@ -132,4 +133,13 @@ it("asks again when the hub, which looks for a job for it, says that there is on
   while (untold.questions.length === 0) await untold.clock.pass(0);
   await untold.clock.pass(ASK_AGAIN_MS);
   expect(await untold.asked).toEqual(job);
+});
+
+it("tells the hub that it takes no job when it is asked to stop while the hub looks for one", async () => {
+  const { asked, clock, questions, stopping } = stage([], { notified: 1 });
+  while (questions.length === 0) await clock.pass(0);
+  await clock.pass(0);
+  stopping.abort();
+  expect(await settle(asked, () => clock.pass(0))).toBeNull();
+  expect(questions).toMatchObject([{ listens: true }, { ends: true }]);
 });

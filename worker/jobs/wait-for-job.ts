@@ -88,6 +88,8 @@ export async function askForJob(
           pauseMs = 0;
           const waitMs = ASK_AGAIN_MS * (0.75 + clock.random() / 4);
           await Promise.race([jobWait.wait(waitMs), stopped]);
+          // Uploads may take minutes before the goodbye, and the hub would assign a job meanwhile.
+          if (life.stopping.aborted) void takeJob(hub, { bootId, queue, holds: [], ends: true }).catch(() => undefined);
         }
       }
       tries = 0;

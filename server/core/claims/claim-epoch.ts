@@ -186,7 +186,7 @@ async function claimNewest({ hub, run, node }: Claimant, seen: number): Promise<
   let highestSeen = seen;
   const before = await currentEpoch(hub.db, run);
   for (let tries = 0; tries < MOST_TRIES; tries++) {
-    const last = await currentEpoch(hub.db, run);
+    const last = tries === 0 ? before : await currentEpoch(hub.db, run);
     const newest = await newestComplete(hub.db, run);
     const parent = newest === null ? null : { epoch: newest.writerEpoch, step: Number(newest.step) };
     const goesOn = startOf(newest);

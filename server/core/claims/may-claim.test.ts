@@ -37,8 +37,8 @@ const speak = (who: TestNode) => as(who).progress(report(test.hub));
 const writer = () => test.hub.live.writers.get(run)?.nodeId;
 
 async function newToken(runs: string | null): Promise<string> {
-  const wish = { label: "", profileId, maxUses: 10, validMs: 3_600_000, runs };
-  return (await callAs(test.hub, "admin").tokens.create(wish)).token;
+  const request = { label: "", profileId, maxUses: 10, validMs: 3_600_000, runs };
+  return (await callAs(test.hub, "admin").tokens.create(request)).token;
 }
 
 /** A node that came with a token for `runs`, of its own unless one is given, and named `names` when it enrolled. */

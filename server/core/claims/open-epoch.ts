@@ -10,7 +10,7 @@ import type { Epoch } from "#prisma/client/client.ts";
 import { emit, recordEvent } from "../events/record-event.ts";
 import type { Hub } from "../api/hub.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
-import { homesOf } from "../profiles/homes-of.ts";
+import { homesOf, profilesOfHomes } from "../profiles/homes-of.ts";
 import { abandonNewer } from "../runs/abandon-newer.ts";
 import { recordTakeover, type Start } from "../runs/record-loss.ts";
 import type { LiveNode } from "../live/live-node.ts";
@@ -37,7 +37,8 @@ export type Newest = Awaited<ReturnType<typeof newestComplete>>;
  * unreadable bucket is not an empty one
  */
 export async function openRun({ hub, run, node }: Claimant, isTogether = false): Promise<number> {
-  const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true, homes: true } });
+  const homes = { orderBy: { position: "asc" as const } };
+  const known = await hub.db.run.findUnique({ where: { name: run }, include: { profile: true, homes } });
   if (known === null) {
     const createdAt = new Date(hub.now());
     await hub.db.run.create({ data: { name: run, profileId: node.profileId, createdAt, highestSeen: null } });
@@ -50,16 +51,15 @@ export async function openRun({ hub, run, node }: Claimant, isTogether = false):
     throw new Fault("CONFLICT", { op: "claimEpoch", subject: run, detail });
   } else if (known.highestSeen !== null) return known.highestSeen;
   const stores: OpenStore[] = [];
-  for (const profileId of (await homesOf(hub.db, run))?.profileIds ?? [node.profileId]) {
-    stores.push(await hub.stores.open(profileId));
-  }
+  const profileIds = known === null ? [node.profileId] : profilesOfHomes(known);
+  for (const profileId of profileIds) stores.push(await hub.stores.open(profileId));
   return readHomes(hub, run, stores);
 }
 
 /** Records what these buckets know of a run; returns the highest epoch they name. @throws Fault those of the store */
 export async function readHomes(hub: Hub, run: RunName, stores: readonly OpenStore[]): Promise<number> {
-  for (const store of stores) await readRun(hub, { store, run }, nothingFound());
-  const { highestSeen } = await hub.db.run.findUniqueOrThrow({ where: { name: run } });
+  let highestSeen: number | null = null;
+  for (const store of stores) highestSeen = await readRun(hub, { store, run }, nothingFound());
   if (highestSeen !== 0) await showHistory(hub);
   return highestSeen ?? 0;
 }

@@ -1,4 +1,5 @@
 import type { JobLogs } from "./job-logs.ts";
+import type { LiveNode } from "./live-node.ts";
 import { createSignal, type Signal } from "./signal.ts";
 
 /** State of jobs that is kept in memory: the nodes that wait for one, and when attempts were last asked about. */
@@ -17,8 +18,17 @@ export interface Nothing {
 
 /** A node for which the hub looks for a job without an open call. */
 export interface QueueWatcher {
-  /** Looks once. Returns true when the wait is over. */
-  look(): Promise<boolean>;
+  readonly node: LiveNode;
+  readonly bootId: string;
+  readonly offer: JobOffer;
+  /** Aborted when the wait is over: by a job, by the next call of the node, or because it takes none any more. */
+  readonly ended: AbortController;
+  /** The wait ends then, epoch ms. */
+  readonly until: number;
+  /** No job is looked for before, epoch ms. */
+  restUntil: number;
+  /** A job is being looked for or claimed for it. */
+  isBusy: boolean;
 }
 
 export interface QueueMemory {
@@ -58,6 +68,8 @@ export interface JobMemory {
   readonly logs: JobLogs;
   /** Epoch ms at which an attempt was last asked about, by job. */
   readonly heard: Map<string, number>;
+  /** Claims for nodes that wait without an open call. The hub ends after them. */
+  readonly claims: Set<Promise<void>>;
   /** Attempts may be open. Their rows are read only while this is true. */
   mayRun: boolean;
   /** Webhooks may wait to be called. Their rows are read only while this is true. */
@@ -77,6 +89,7 @@ export const createJobMemory = (now: number): JobMemory => ({
   waiting: new Map(),
   logs: new Map(),
   heard: new Map(),
+  claims: new Set(),
   mayRun: true,
   mayCall: true,
   calling: new Map(),

@@ -253,17 +253,17 @@ export class Live {
   /** Sends new settings when the report interval changed, or the fleet became twice or half as large. */
   adaptCadence(now: number): void {
     const usual = this.#watchers > 0 || now < this.#watchedUntil ? WATCHED_MS : UNWATCHED_MS;
-    const wished = Math.min(LONGEST_MS, Math.max(usual, Math.ceil((this.nodes.size * 1_000) / REPORTS_PER_SECOND)));
+    const requested = Math.min(LONGEST_MS, Math.max(usual, Math.ceil((this.nodes.size * 1_000) / REPORTS_PER_SECOND)));
     let online = 0;
     for (const node of this.nodes.values()) if (isExpected(stateOf(node))) online++;
     const within = returnWindowMs(online);
     const isSimilar = within < this.#returnWithinMs * 2 && within > this.#returnWithinMs / 2;
-    if (wished === this.#reportEveryMs && isSimilar) return;
-    this.#reportEveryMs = wished;
+    if (requested === this.#reportEveryMs && isSimilar) return;
+    this.#reportEveryMs = requested;
     this.#returnWithinMs = within;
     for (const node of this.nodes.values()) {
       // A longer interval applies at once, a shorter one when the node has received it, which its next report shows.
-      node.reportEveryMs = Math.max(node.reportEveryMs, wished);
+      node.reportEveryMs = Math.max(node.reportEveryMs, requested);
       post(node, { type: "settings", settings: this.settings });
     }
   }

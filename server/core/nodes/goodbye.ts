@@ -1,4 +1,5 @@
 import type { Context } from "../api/trpc.ts";
+import { endWait } from "../live/job-memory.ts";
 import { liveNodeOf } from "./live-node-of.ts";
 import type { NodeCaller } from "../api/caller.ts";
 
@@ -6,6 +7,7 @@ import type { NodeCaller } from "../api/caller.ts";
 export async function goodbye({ hub, caller }: Context & { caller: NodeCaller }): Promise<{ ok: true }> {
   const node = liveNodeOf(hub, caller.nodeId);
   const now = hub.now();
+  endWait(hub.jobs, node.id);
   await hub.db.node.updateMany({
     where: { id: node.id },
     data: {

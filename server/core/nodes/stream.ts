@@ -1,6 +1,7 @@
 import { command, type Command, type NodeMessage } from "#protocol/wire/commands.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { Hub } from "../api/hub.ts";
+import { endWait } from "../live/job-memory.ts";
 import { createMailbox, type LiveNode, type Mailbox } from "../live/live-node.ts";
 import type { Context } from "../api/trpc.ts";
 import { hearFrom } from "./hear-from.ts";
@@ -63,6 +64,8 @@ export async function* streamToNode(
   const abort = AbortSignal.any([signal, hub.closing]);
   // The mailbox is registered before the commands are read, so that none is missed; a command may come twice.
   node.mailboxes.add(mailbox);
+  // A message about a job may have gone to an earlier stream. The node asks for one after the first message of this stream.
+  endWait(hub.jobs, node.id);
   endSurplus(node);
   try {
     await hearFrom(hub, node);

@@ -18,11 +18,15 @@ export interface HomesOf {
   copiesSet: number | null;
 }
 
+/** Returns the profiles of a run's homes, in the order of `homes`. */
+export const profilesOfHomes = (row: { profileId: string; homes: readonly { profileId: string }[] }): string[] =>
+  row.homes.length === 0 ? [row.profileId] : row.homes.map(({ profileId }) => profileId);
+
 /** Returns the homes of a run; null for an unknown run. */
 export async function homesOf(db: Db, run: string): Promise<HomesOf | null> {
   const row = await db.run.findUnique({ where: { name: run }, include: { homes: { orderBy: { position: "asc" } } } });
   if (row === null) return null;
-  const profileIds = row.homes.length === 0 ? [row.profileId] : row.homes.map(({ profileId }) => profileId);
+  const profileIds = profilesOfHomes(row);
   const copiesSet = row.copies;
   return { profileIds, copies: Math.min(copiesSet ?? profileIds.length, profileIds.length), copiesSet };
 }

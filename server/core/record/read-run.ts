@@ -7,7 +7,7 @@ import type { Database } from "#prisma/open.ts";
 import { abandonAgain } from "../runs/abandon-newer.ts";
 import type { OpenStore } from "../api/ports/stores.ts";
 import type { HistoryKind, HistoryScope } from "./history-kind.ts";
-import { isHomeOf } from "../profiles/homes-of.ts";
+import { profilesOfHomes } from "../profiles/homes-of.ts";
 import { becomesHome } from "./find-home.ts";
 import { EPOCH_CLAIMS } from "./take-claim.ts";
 import { FINDING_OBJECTS } from "./take-finding.ts";
@@ -71,9 +71,13 @@ async function takeObject(kind: HistoryKind, reading: Reading, listed: ListedObj
   }
 }
 
-/** Reads all objects of one kind; returns the highest epoch in their keys and how many were new. */
-async function readKind(kind: HistoryKind, reading: Reading): Promise<{ highest: number; taken: number }> {
-  const { store, run, found } = reading;
+interface KindListing {
+  listed: ListedObject[];
+  /** Highest epoch in the keys; 0 when there is none. */
+  highest: number;
+}
+
+async function listKind(kind: HistoryKind, { store, run, found }: Reading): Promise<KindListing> {
   const prefix = `${store.prefix}${kind.folder}/${run}/`;
   const listed: ListedObject[] = [];
   let highest = 0;
@@ -85,52 +89,56 @@ async function readKind(kind: HistoryKind, reading: Reading): Promise<{ highest:
       listed.push(object);
     }
   }
+  return { listed, highest };
+}
+
+/** Reads the listed objects of one kind. Returns how many were new. */
+async function readKind(kind: HistoryKind, reading: Reading, listed: readonly ListedObject[]): Promise<number> {
   let taken = 0;
   // The newer of two objects about the same thing counts, so it is read first.
   for (const object of listed.toSorted((a, b) => b.modifiedAt - a.modifiedAt)) {
     if (await takeObject(kind, reading, object)) taken++;
   }
-  found.missing += await kind.countMissing(reading, new Set(listed.map(({ key }) => key)));
-  return { highest, taken };
+  reading.found.missing += await kind.countMissing(reading, new Set(listed.map(({ key }) => key)));
+  return taken;
 }
 
 /**
- * Reads one run. Afterwards its row holds the highest epoch seen. The node of that epoch may go on, lower epochs are over,
- * and new ones start well above. @throws Fault those of the store
+ * Reads one run. Afterwards its row holds the highest epoch seen, which is returned; null when the bucket is none of its homes
+ * and no other was read. The node of that epoch may go on, lower epochs are over, and new ones start well above. @throws Fault
+ * those of the store
  */
 export async function readRun(
   hub: { db: Database; now: () => number },
   at: { store: OpenStore; run: RunName },
   found: HistoryFound,
-): Promise<void> {
+): Promise<number | null> {
   const { db } = hub;
   const { run, store } = at;
-  const known = await db.run.findUnique({ where: { name: run } });
+  const known = await db.run.findUnique({ where: { name: run }, include: { homes: true } });
   if (
     known !== null &&
-    !(await isHomeOf(db, run, store.profileId)) &&
+    !profilesOfHomes(known).includes(store.profileId) &&
     !(await becomesHome(db, { store, run }, hub.now()))
   ) {
     refuse(found, `${store.prefix}epochs/${run}/`, "a run of this name lives in another bucket profile");
-    return;
+    return known.highestSeen;
   }
   const createdAt = new Date(hub.now());
   if (known === null) {
     await db.run.create({ data: { name: run, profileId: store.profileId, createdAt, highestSeen: null } });
   }
   const reading: Reading = { db, store, run, now: hub.now(), found };
+  // A node waits for the claim of a new run, so the listings do not wait for each other.
+  const listings = await Promise.all(HISTORY_KINDS.map(async (kind) => ({ kind, ...(await listKind(kind, reading)) })));
   const counts: number[] = [];
-  let highest = 0;
-  for (const kind of HISTORY_KINDS) {
-    const read = await readKind(kind, reading);
-    counts.push(read.taken);
-    highest = Math.max(highest, read.highest);
-  }
+  for (const { kind, listed } of listings) counts.push(await readKind(kind, reading, listed));
   const last = await db.epoch.findFirst({ where: { run }, orderBy: { epoch: "desc" } });
-  const first = await db.epoch.findFirst({ where: { run }, orderBy: { epoch: "asc" } });
+  const first = known === null ? await db.epoch.findFirst({ where: { run }, orderBy: { epoch: "asc" } }) : null;
   const beganAt = known?.createdAt ?? first?.claimedAt ?? createdAt;
+  const highest = Math.max(...listings.map((one) => one.highest));
   const highestSeen = Math.max(highest, last?.epoch ?? 0, known?.highestSeen ?? 0);
-  await db.$transaction((tx) => abandonAgain(tx, run));
+  if (last !== null) await db.$transaction((tx) => abandonAgain(tx, run));
   await db.$transaction([
     // Uploads of lower epochs ended before the database knew it.
     db.checkpoint.updateMany({
@@ -142,4 +150,5 @@ export async function readRun(
   found.runs++;
   found.epochs += counts[0] ?? 0;
   found.checkpoints += counts[1] ?? 0;
+  return highestSeen;
 }

@@ -3,7 +3,7 @@ import type * as z from "zod";
 import type { Command } from "#protocol/wire/commands.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import { fitsNode, fitsPattern } from "#protocol/base/scope.ts";
-import { orderWords } from "#protocol/wire/order-words.ts";
+import { commandWords } from "#protocol/wire/command-words.ts";
 import { MOST_NODES, type sendCommandInput, type SentCommand } from "#protocol/wire/send-command.ts";
 import { formatCount, formatRate } from "#protocol/base/units.ts";
 import { audit } from "#server/core/api/audit.ts";
@@ -68,7 +68,7 @@ export async function sendCommand(
   const expiresAt = now + validMs;
   const made = targets.map(({ id, node }) => ({ id, node, fault: faultAt(node), commandId: newId() }));
   const wanted = made.filter(({ fault }) => fault === null);
-  const what = orderWords(order, (rate) => formatRate(rate, "bytes"));
+  const what = commandWords(order, (rate) => formatRate(rate, "bytes"));
   const [first] = wanted;
   const isOne = wanted.length === 1;
   const text = isOne ? `is asked to ${what}` : `${formatCount(wanted.length)} nodes are asked to ${what}`;

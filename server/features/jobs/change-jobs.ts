@@ -145,14 +145,14 @@ async function changeJobs(
   return { found, ...done };
 }
 
-const wishOf = ({ which, dryRun }: Input) => ({
+const requestOf = ({ which, dryRun }: Input) => ({
   chosen: "ids" in which ? { id: { in: which.ids } } : whereOf(which.filter),
   dryRun,
 });
 
 /** Cancels jobs for good. Their nodes learn it when they next ask about their attempts. */
 export const cancelJobs = (context: Caller, input: Input): Promise<ChangedJobs> =>
-  changeJobs(context, wishOf(input), CANCEL);
+  changeJobs(context, requestOf(input), CANCEL);
 
 /** Cancels the jobs of a condition for good. */
 export const cancelWhere = (context: Caller, chosen: Prisma.JobWhereInput): Promise<ChangedJobs> =>
@@ -160,4 +160,4 @@ export const cancelWhere = (context: Caller, chosen: Prisma.JobWhereInput): Prom
 
 /** Lets failed jobs wait again, with no failure counted and no node banned. */
 export const retryJobs = (context: Caller, input: Input): Promise<ChangedJobs> =>
-  changeJobs(context, wishOf(input), RETRY);
+  changeJobs(context, requestOf(input), RETRY);

@@ -69,12 +69,11 @@ const reserve = (
     const startedAt = new Date(hub.now());
     // A Kelpie worker may have been given one meanwhile.
     if (isCapped && (await isHeldBack(tx, id, offer.queue))) return null;
-    const { count } = await tx.job.updateMany({
+    const [job] = await tx.job.updateManyAndReturn({
       where: { id, state: { in: jobStatesBefore("running", "hub") } },
       data: { state: "running", attempts: { increment: 1 }, nodeId: node.id, startedAt, reason: null },
     });
-    if (count === 0) return null;
-    const job = await tx.job.findUniqueOrThrow({ where: { id } });
+    if (job === undefined) return null;
     const attempt = job.attempts;
     await tx.jobAttempt.create({ data: { jobId: id, attempt, nodeId: node.id, bootId, startedAt } });
     return { job, attempt };
@@ -87,7 +86,7 @@ export const isClosed = ({ now }: Pick<Hub, "now">, { closed, version }: QueueMe
 type Looked = { reserved: { job: Job; attempt: number } } | { reserved: null; why: string | null };
 
 /** Reserves the first job of the queue that the node can take. */
-const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
+export const reserveFirst = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
   hub.locks.run(`queue ${wanted.offer.queue}`, async () => {
     const { node, offer } = wanted;
     const nothing = (why: string | null): Looked => ({ reserved: null, why });
@@ -103,10 +102,9 @@ const look = (hub: Hub, queue: QueueMemory, wanted: HandOut): Promise<Looked> =>
       queue.closed = { version, until: hub.now() + (why === null ? Infinity : LONGEST_KNOWN_MS), why };
       return nothing(why);
     };
-    const row = await hub.db.jobQueue.findUnique({ where: { name: offer.queue } });
-    if (row !== null && row.pausedAt !== null) return close(await whyNone(hub, { queue: offer.queue, isPaused: true }));
     for (;;) {
-      const { isCapped, whyFull, fullOwners } = await readCaps(hub.db, offer.queue);
+      const { isPaused, isCapped, whyFull, fullOwners } = await readCaps(hub.db, offer.queue);
+      if (isPaused) return close(await whyNone(hub, { queue: offer.queue, isPaused }));
       // The end of a job notifies the queue.
       if (whyFull !== null) return close(whyFull);
       const chosen = await chooseJob(hub, node, { queue: offer.queue, means, fullOwners });
@@ -160,25 +158,34 @@ export async function claimAttempt(
 export type HandedOut = { job: TakenJob } | { job: null; why: string | null; isRefused: boolean };
 
 /**
- * Hands the node the first job that it can take; null with a reason when there is none. When a claim fails, the job waits again,
- * for another node first. A fault that no retry helps against is then an answer (`isRefused`): a worker takes a thrown one for
- * its own end. @throws Fault the others of a claim
+ * Claims the run of a reserved job; null when the attempt is over by then. When the claim fails, the job waits again, for another
+ * node first. A fault that no retry helps against is then an answer (`isRefused`): a worker takes a thrown one for its own end.
+ * @throws Fault the others of a claim
  */
+export async function claimReserved(
+  hub: Hub,
+  { node }: HandOut,
+  { job, attempt }: { job: Job; attempt: number },
+): Promise<HandedOut | null> {
+  hub.jobs.mayRun = true;
+  try {
+    const taken = await claimAttempt(hub, { job, attempt, node });
+    return taken === null ? null : { job: taken };
+  } catch (error) {
+    const why = await giveBack(hub, { job, attempt, node }, error);
+    if (!isFinal(error)) throw error;
+    return { job: null, why, isRefused: true };
+  }
+}
+
+/** Hands the node the first job that it can take; null with a reason when there is none. @throws Fault those of `claimReserved` */
 export const handOut = (hub: Hub, wanted: HandOut): Promise<HandedOut> =>
   withQueue(hub.jobs, wanted.offer.queue, async (queue) => {
     for (;;) {
-      const looked = await look(hub, queue, wanted);
+      const looked = await reserveFirst(hub, queue, wanted);
       if (looked.reserved === null) return { job: null, why: looked.why, isRefused: false };
-      const { job, attempt } = looked.reserved;
-      hub.jobs.mayRun = true;
-      try {
-        const taken = await claimAttempt(hub, { job, attempt, node: wanted.node });
-        if (taken !== null) return { job: taken };
-      } catch (error) {
-        const why = await giveBack(hub, { job, attempt, node: wanted.node }, error);
-        if (!isFinal(error)) throw error;
-        return { job: null, why, isRefused: true };
-      }
+      const handed = await claimReserved(hub, wanted, looked.reserved);
+      if (handed !== null) return handed;
     }
   });
 

@@ -38,11 +38,13 @@ export const sealScheduleSecrets = (
   secrets: JobSecrets,
 ): Promise<SealedSecrets | null> => sealAt(hub, scheduleSecretPlace(scheduleId), secrets);
 
-/** Returns the secrets of a schedule. @throws Fault MASTER_KEY_WRONG, INTERNAL when they cannot be read */
-export async function openScheduleSecrets({ signer, db }: Pick<Hub, "signer" | "db">, id: string): Promise<JobSecrets> {
-  const row = await db.jobScheduleSecret.findUnique({ where: { scheduleId: id } });
+/** Returns the secrets of a schedule; `row`: null when it has none. @throws Fault MASTER_KEY_WRONG, INTERNAL when they cannot be read */
+export async function openScheduleSecrets(
+  { signer }: Pick<Hub, "signer">,
+  row: { scheduleId: string; sealed: string } | null,
+): Promise<JobSecrets> {
   if (row === null) return {};
-  const { text } = await signer.openText({ place: scheduleSecretPlace(id), sealed: row.sealed });
+  const { text } = await signer.openText({ place: scheduleSecretPlace(row.scheduleId), sealed: row.sealed });
   const secrets = readStored(text, jobSecrets);
   if (secrets === null) throw new Fault("INTERNAL", { subject: "the secrets of a schedule", detail: "they are lost" });
   return secrets;

@@ -52,8 +52,9 @@ export async function takeJob(
   input: Input,
 ): Promise<TakeJobAnswer> {
   const node = await hearCaller({ hub, caller });
-  const mine = new AbortController();
   endWait(hub.jobs, node.id);
+  if (input.ends === true) return { job: null, why: null };
+  const mine = new AbortController();
   hub.jobs.waiting.set(node.id, mine);
   const { queue: name, gpuMemoryBytes, diskBytes, movesBytes } = input;
   hub.jobs.offers.set(node.id, { queue: name, gpuMemoryBytes, diskBytes, movesBytes });

@@ -1,10 +1,12 @@
 import { expect, it, vi } from "vitest";
 import type { NodeMessage } from "#protocol/wire/commands.ts";
 import { ASK_AGAIN_MS } from "#protocol/jobs/node-jobs.ts";
+import { notifyQueues } from "#server/core/live/job-memory.ts";
 import { createMailbox, type Mailbox } from "#server/core/live/live-node.ts";
 import { newId } from "#server/platform/random-id.ts";
 import {
   ask,
+  bootOf,
   DONE,
   end,
   first,
@@ -15,6 +17,7 @@ import {
   people,
   profileId,
   second,
+  speak,
   stateOf,
   submit,
   take,
@@ -64,6 +67,7 @@ it("is not assigned to a node that lost its stream, said goodbye, or did not ask
   test.hub.live.nodes.get(first.nodeId)?.mailboxes.clear();
   const two = await listen(second);
   await nodeOf(second).goodbye();
+  expect(isWatched(second)).toBe(false);
   const [id = ""] = await submit({});
   await vi.waitFor(() => expect(test.hub.jobs.queues.size).toBe(0), 20_000);
   expect([await stateOf(id), two]).toEqual(["waiting", []]);
@@ -112,4 +116,57 @@ it("waits for another node when the notified one does not ask", async () => {
   await pass(61_000, [first, second]);
   expect(await outcomesOf(id)).toEqual(["interrupted"]);
   expect(await take(second)).toMatchObject({ id, attempt: 2 });
+});
+
+it("is not looked for any more when the node says so, or opens another stream", async () => {
+  await listen(first);
+  expect(await ask(first, { ends: true })).toEqual({ job: null, why: null });
+  expect(isWatched(first)).toBe(false);
+  await listen(second);
+  const stream = (await nodeOf(second).stream({ bootId: bootOf(second) }))[Symbol.asyncIterator]();
+  await stream.next();
+  expect(isWatched(second)).toBe(false);
+  await stream.return?.();
+  const [id = ""] = await submit({});
+  expect(await stateOf(id)).toBe("waiting");
+  expect(await ask(first, { ends: true })).toEqual({ job: null, why: null });
+});
+
+it("is assigned to a node that was silent and speaks again", async () => {
+  const messages = await listen(first);
+  await pass(60_000, [second]);
+  await submit({});
+  await vi.waitFor(() => expect(test.hub.jobs.queues.get("default")?.signal.waiting).toBe(1), 20_000);
+  expect([isWatched(first), messages]).toEqual([true, []]);
+  await speak(first);
+  notifyQueues(test.hub.jobs, ["default"]);
+  await vi.waitFor(() => expect(messages).toEqual(NOTICE), 20_000);
+});
+
+it("is assigned to others while the claim of one node takes long", async () => {
+  const [one, two] = [await listen(first), await listen(second)];
+  const { stores } = test.hub;
+  const open = stores.open.bind(stores);
+  const gate = Promise.withResolvers<undefined>();
+  let isFirst = true;
+  const slowOnce: typeof open = async (profileId) => {
+    const wait = isFirst ? gate.promise : undefined;
+    isFirst = false;
+    await wait;
+    return open(profileId);
+  };
+  Object.assign(stores, { open: slowOnce });
+  try {
+    const [slow = ""] = await submit({});
+    await vi.waitFor(async () => expect(await outcomesOf(slow)).toEqual([null]), 20_000);
+    await submit({});
+    await vi.waitFor(() => expect(two).toEqual(NOTICE), 20_000);
+    expect(one).toEqual([]);
+    gate.resolve(undefined);
+    await vi.waitFor(() => expect(one).toEqual(NOTICE), 20_000);
+    expect((await take(first)).id).toBe(slow);
+  } finally {
+    gate.resolve(undefined);
+    Object.assign(stores, { open });
+  }
 });

@@ -1,11 +1,9 @@
-import { isExpected } from "#protocol/fleet/node-status.ts";
 import { ASK_AGAIN_MS } from "#protocol/jobs/node-jobs.ts";
-import { forEachOf } from "#protocol/base/for-each-of.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import { endWait, withQueue, type JobOffer, type QueueMemory } from "#server/core/live/job-memory.ts";
-import { post, stateOf, type LiveNode } from "#server/core/live/live-node.ts";
+import { withQueue, type QueueMemory, type QueueWatcher } from "#server/core/live/job-memory.ts";
+import { post, stateOf } from "#server/core/live/live-node.ts";
 import { createPauses } from "#server/platform/pauses.ts";
-import { handOut, isClosed } from "./hand-out.ts";
+import { claimReserved, isClosed, reserveFirst } from "./hand-out.ts";
 
 /**
  * Looks for jobs for nodes that hold a stream instead of a call. An idle node costs a message when it has a job, and one call
@@ -15,51 +13,24 @@ import { handOut, isClosed } from "./hand-out.ts";
 
 /** Some changes notify no queue, for example a new bucket of a run. */
 const LOOK_AGAIN_MS = 60_000;
-/** Each claim writes to the bucket, so that several run at a time. */
-const LANES = 8;
+/** Claims of nodes of one bucket profile at a time. Each writes to the bucket, which may be slow or not answer. */
+const MOST_CLAIMS = 8;
 /** Pause after a claim that was refused: the next one would most likely be, too. */
 const AFTER_REFUSAL_MS = 25_000;
 /** Time for the next call of the node to arrive. */
 const SPARE_MS = 30_000;
 
-interface Watch {
-  node: LiveNode;
-  bootId: string;
-  offer: JobOffer;
-  /** Aborted by the next call of the node, and by commands after which it takes no job. */
-  ended: AbortController;
-}
-
 /** Looks for a job for a node until it has one, asks again, or is gone. The queue has none for it now. */
-export function watchQueue(hub: Hub, queue: QueueMemory, { node, bootId, offer, ended }: Watch): void {
-  const { jobs } = hub;
+export function watchQueue(
+  hub: Hub,
+  queue: QueueMemory,
+  about: Pick<QueueWatcher, "node" | "bootId" | "offer" | "ended">,
+): void {
+  const { node, offer, ended } = about;
   const until = hub.now() + ASK_AGAIN_MS + SPARE_MS;
-  const wanted = { node, bootId, offer, abort: AbortSignal.any([ended.signal, hub.closing]) };
-  let restUntil = 0;
-  const isGone = () => hub.now() > until || node.mailboxes.size === 0 || !isExpected(stateOf(node));
-  const watcher = {
-    look: async (): Promise<boolean> => {
-      if (ended.signal.aborted || isGone()) return true;
-      if (isClosed(hub, queue) || restUntil > hub.now()) return false;
-      try {
-        const handed = await hub.locks.run(`jobs of ${node.id}`, async () =>
-          wanted.abort.aborted ? null : handOut(hub, wanted),
-        );
-        if (handed === null) return true;
-        if (handed.job === null) {
-          if (handed.isRefused) restUntil = hub.now() + AFTER_REFUSAL_MS;
-          return false;
-        }
-      } catch (error) {
-        // The node asks again, and gets the fault as the answer of its call.
-        hub.log.warn({ error, node: node.name }, "a job could not be assigned to a waiting node");
-      }
-      post(node, { type: "job" });
-      return true;
-    },
-  };
+  const watcher: QueueWatcher = { ...about, until, restUntil: 0, isBusy: false };
   const end = () => {
-    if (jobs.waiting.get(node.id) === ended) jobs.waiting.delete(node.id);
+    if (hub.jobs.waiting.get(node.id) === ended) hub.jobs.waiting.delete(node.id);
     if (queue.watchers.get(node.id) !== watcher) return;
     queue.watchers.delete(node.id);
     if (queue.watchers.size > 0) return;
@@ -74,21 +45,95 @@ export function watchQueue(hub: Hub, queue: QueueMemory, { node, bootId, offer, 
   void lookForAll(hub, { name: offer.queue, watched: queue.watched });
 }
 
-/** Looks for all watchers of a queue at each change, and each minute. */
-const lookForAll = (
-  { jobs, closing }: Hub,
-  { name, watched }: { name: string; watched: AbortController },
-): Promise<void> =>
-  withQueue(jobs, name, async (queue) => {
-    const abort = AbortSignal.any([watched.signal, closing]);
+/** Returns whether the wait is over. A node that is silent may be back with the same stream. */
+function isOver({ now }: Pick<Hub, "now">, { node, until }: QueueWatcher): boolean {
+  const state = stateOf(node);
+  return now() > until || node.mailboxes.size === 0 || state === "offline" || state === "revoked";
+}
+
+/** The claims of one queue that are under way. */
+interface Claims {
+  /** By bucket profile. */
+  running: Map<string, number>;
+  /** A watcher was left out, because too many claims of its profile were under way. */
+  isLeftOut: boolean;
+  /** Another round is due because of that. */
+  isDue: boolean;
+}
+
+/** Looks for all watchers of a queue at each change, and each minute. A claim that takes long delays no other watcher. */
+const lookForAll = (hub: Hub, { name, watched }: { name: string; watched: AbortController }): Promise<void> =>
+  withQueue(hub.jobs, name, async (queue) => {
+    const abort = AbortSignal.any([watched.signal, hub.closing]);
+    const claims: Claims = { running: new Map(), isLeftOut: false, isDue: false };
     let { version } = queue;
     while (!abort.aborted) {
-      if (queue.version === version) await queue.signal.wait({ timeoutMs: LOOK_AGAIN_MS, abort });
+      if (queue.version === version && !claims.isDue) {
+        await queue.signal.wait({ timeoutMs: LOOK_AGAIN_MS, abort });
+      }
       version = queue.version;
+      claims.isDue = false;
       const pauses = createPauses();
-      await forEachOf(queue.watchers, LANES, async ([nodeId, watcher]) => {
+      for (const watcher of queue.watchers.values()) {
         if (pauses.isDue()) await pauses.take();
-        if (!abort.aborted && queue.watchers.get(nodeId) === watcher && (await watcher.look())) endWait(jobs, nodeId);
-      });
+        if (abort.aborted) break;
+        if (isOver(hub, watcher)) watcher.ended.abort();
+        else if (!watcher.isBusy && !isClosed(hub, queue) && watcher.restUntil <= hub.now()) {
+          await lookFor(hub, { queue, claims }, watcher);
+        }
+      }
     }
   });
+
+/** Looks for a job for one watcher. Resolves when one is reserved or none was found; the claim of the run goes on after that. */
+function lookFor(
+  hub: Hub,
+  { queue, claims }: { queue: QueueMemory; claims: Claims },
+  watcher: QueueWatcher,
+): Promise<void> {
+  const { node, bootId, offer, ended } = watcher;
+  const running = claims.running.get(node.profileId) ?? 0;
+  if (running >= MOST_CLAIMS) {
+    claims.isLeftOut = true;
+    return Promise.resolve();
+  }
+  claims.running.set(node.profileId, running + 1);
+  watcher.isBusy = true;
+  const wanted = { node, bootId, offer, abort: AbortSignal.any([ended.signal, hub.closing]) };
+  const known = Promise.withResolvers<void>();
+  const tell = () => {
+    post(node, { type: "job" });
+    ended.abort();
+  };
+  const assign = async (): Promise<void> => {
+    for (;;) {
+      const looked = await reserveFirst(hub, queue, wanted);
+      if (looked.reserved === null) return;
+      known.resolve();
+      const handed = await claimReserved(hub, wanted, looked.reserved);
+      if (handed === null) continue;
+      if (handed.job === null) watcher.restUntil = hub.now() + AFTER_REFUSAL_MS;
+      else tell();
+      return;
+    }
+  };
+  const claim = hub.locks
+    .run(`jobs of ${node.id}`, assign)
+    .catch((error: unknown) => {
+      hub.log.warn({ error, node: node.name }, "a job could not be assigned to a waiting node");
+      // The node asks again, and gets the fault as the answer of its call.
+      tell();
+    })
+    .finally(() => {
+      known.resolve();
+      watcher.isBusy = false;
+      claims.running.set(node.profileId, (claims.running.get(node.profileId) ?? 1) - 1);
+      hub.jobs.claims.delete(claim);
+      if (!claims.isLeftOut) return;
+      claims.isLeftOut = false;
+      claims.isDue = true;
+      queue.signal.notify();
+    });
+  hub.jobs.claims.add(claim);
+  return known.promise;
+}

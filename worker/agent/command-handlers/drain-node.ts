@@ -17,8 +17,6 @@ export async function drainNode(agent: Agent): Promise<CommandDetail> {
     });
   }
   await stand.setDrained("drained");
-  // The hub stopped looking for a job for this node when it sent the command.
-  agent.jobWait.wake();
   const unsafe = ledger.all().filter(isUnsafe).length;
   await flush(agent, {}, agent.signal);
   return { checkpoints: unsafe };

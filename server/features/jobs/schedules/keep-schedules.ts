@@ -25,7 +25,11 @@ async function whyNot({ db }: Hub, { ownerId, owner }: JobSchedule): Promise<str
   return held.success && hasRole(held.data, "operator") ? null : `${owner} may not submit jobs any more`;
 }
 
-async function fire(hub: Hub, schedule: JobSchedule): Promise<Outcome> {
+/** Submits the job of a schedule; null when it was removed, replaced or paused since it was found due. */
+async function fire(hub: Hub, { id: dueId, nextAt: dueAt }: JobSchedule): Promise<Outcome | null> {
+  // One read of both: the secrets of a schedule go with it.
+  const schedule = await hub.db.jobSchedule.findUnique({ where: { id: dueId }, include: { secret: true } });
+  if (schedule === null || schedule.pausedAt !== null || schedule.nextAt > dueAt) return null;
   const { id, name, ownerId, owner, lastJobId, overlaps, nextAt } = schedule;
   const why = await whyNot(hub, schedule);
   if (why !== null) return { problem: why, pauses: true };
@@ -41,7 +45,7 @@ async function fire(hub: Hub, schedule: JobSchedule): Promise<Outcome> {
   const labels = Object.keys(job.labels).length < 32 ? { schedule: name.slice(0, 128), ...job.labels } : job.labels;
   try {
     const caller = { kind: "person" as const, person, sessionHash: "" };
-    const secrets = await openScheduleSecrets(hub, id);
+    const secrets = await openScheduleSecrets(hub, schedule.secret);
     const { jobs } = await submitJobs({ hub, caller }, { jobs: [{ ...job, labels, idempotencyKey, secrets }] });
     const jobId = jobs.at(-1)?.id;
     return jobId === undefined ? { problem: "it made no job" } : { jobId };
@@ -66,6 +70,7 @@ export const keepSchedules = (hub: Hub): Promise<void> =>
     for (const schedule of due) {
       try {
         const outcome = await fire(hub, schedule);
+        if (outcome === null) continue;
         const after = { nextAt: new Date(nextTime(schedule, now)) };
         const told =
           "jobId" in outcome
