@@ -73,3 +73,33 @@ it("leaves out a lookup for which no caller waits any more", async () => {
     vi.useRealTimers();
   }
 });
+
+it("lets names that were late wait for each other, and not the others for them", async () => {
+  vi.useFakeTimers();
+  try {
+    const { asked, resolve, end } = heldResolver();
+    const hung = ["x", "y"].map((host) => resolve(host));
+    const rejected = Promise.all(hung.map((one) => expect(one).rejects.toMatchObject({ code: "EAI_AGAIN" })));
+    await vi.advanceTimersByTimeAsync(BOUNDS.answerMs + 1);
+    await rejected;
+    end("x");
+    end("y");
+    await vi.advanceTimersByTimeAsync(0);
+    const again = ["x", "y"].map((host) => resolve(host));
+    const next = resolve("a");
+    expect(asked).toEqual(["x", "y", "x", "a"]);
+    end("a");
+    expect(await next).toEqual(["address of a"]);
+    end("x");
+    await vi.waitUntil(() => asked.length === 5);
+    end("y");
+    expect(await Promise.all(again)).toHaveLength(2);
+    const usual = ["x", "y"].map((host) => resolve(host));
+    expect(asked.slice(5)).toEqual(["x", "y"]);
+    end("x");
+    end("y");
+    await Promise.all(usual);
+  } finally {
+    vi.useRealTimers();
+  }
+});

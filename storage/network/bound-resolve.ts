@@ -8,9 +8,12 @@ import type { Resolve } from "./pinned-lookup.ts";
 export interface ResolveBounds {
   /** Longest time that a caller waits, from its call. */
   answerMs: number;
-  /** Lookups that run at the same time; the others wait for their turn. */
+  /** Lookups that run at the same time; the others wait for their turn. Names whose last lookup was late have one place more. */
   mostAtOnce: number;
 }
+
+/** Names that were late are remembered, the latest ones. */
+const MOST_LATE = 1_000;
 
 const lateError = (host: string): Error =>
   Object.assign(new Error(`the name ${host} was not resolved in time`), { code: "EAI_AGAIN" });
@@ -21,35 +24,60 @@ interface Lookup {
   callers: number;
 }
 
-/**
- * Returns a `Resolve` with these bounds. Callers that ask for the same name at the same time share one lookup. A caller that
- * waited too long gets an error with code EAI_AGAIN; a lookup whose turn comes when no caller waits any more is left out.
- */
-export function boundResolve(resolve: Resolve, { answerMs, mostAtOnce }: ResolveBounds): Resolve {
-  const inFlight = new Map<string, Lookup>();
+/** Returns a function that runs so many tasks at once, the others in their order. */
+function createLane(mostAtOnce: number): <T>(task: () => Promise<T>) => Promise<T> {
   const waiting: (() => void)[] = [];
   let running = 0;
-
-  async function run(host: string, lookup: Pick<Lookup, "callers">): Promise<readonly string[]> {
+  return async (task) => {
     if (running >= mostAtOnce) await new Promise<void>((begin) => waiting.push(begin));
     else running++;
     try {
-      if (lookup.callers === 0) throw lateError(host);
-      return await resolve(host);
+      return await task();
     } finally {
-      inFlight.delete(host);
       const next = waiting.shift();
       if (next === undefined) running--;
       else next();
+    }
+  };
+}
+
+/**
+ * Returns a `Resolve` with these bounds. Callers that ask for the same name at the same time share one lookup. A caller that
+ * waited too long gets an error with code EAI_AGAIN; a lookup whose turn comes when no caller waits any more is left out. Names
+ * that were late wait only for each other, so that they do not delay the rest.
+ */
+export function boundResolve(resolve: Resolve, { answerMs, mostAtOnce }: ResolveBounds): Resolve {
+  const inFlight = new Map<string, Lookup>();
+  const late = new Set<string>();
+  const usual = createLane(mostAtOnce);
+  const slow = createLane(1);
+
+  function noteLate(host: string, isLate: boolean): void {
+    late.delete(host);
+    if (!isLate) return;
+    late.add(host);
+    const [oldest] = late;
+    if (late.size > MOST_LATE && oldest !== undefined) late.delete(oldest);
+  }
+
+  async function run(host: string, lookup: Pick<Lookup, "callers">): Promise<readonly string[]> {
+    if (lookup.callers === 0) throw lateError(host);
+    const startedAt = performance.now();
+    try {
+      return await resolve(host);
+    } finally {
+      noteLate(host, performance.now() - startedAt > answerMs);
     }
   }
 
   function begin(host: string): Lookup {
     const waits = { callers: 1 };
-    const lookup = Object.assign(waits, { result: run(host, waits) });
-    inFlight.set(host, lookup);
+    const lane = late.has(host) ? slow : usual;
+    const result = lane(() => run(host, waits)).finally(() => inFlight.delete(host));
     // The last caller may be gone when it fails.
-    lookup.result.catch(() => undefined);
+    result.catch(() => undefined);
+    const lookup = Object.assign(waits, { result });
+    inFlight.set(host, lookup);
     return lookup;
   }
 
@@ -58,11 +86,11 @@ export function boundResolve(resolve: Resolve, { answerMs, mostAtOnce }: Resolve
     if (known !== undefined) known.callers++;
     const lookup = known ?? begin(host);
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, fail) => {
+    const tooLate = new Promise<never>((_, fail) => {
       timer = setTimeout(() => fail(lateError(host)), answerMs);
     });
     try {
-      return await Promise.race([lookup.result, late]);
+      return await Promise.race([lookup.result, tooLate]);
     } finally {
       clearTimeout(timer);
       lookup.callers--;
