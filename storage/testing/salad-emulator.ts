@@ -46,6 +46,7 @@ export interface SaladEmulator {
   /** Awaited before each answer. */
   beforeAnswer: () => Promise<void>;
   failures: {
+    /** 0: the connection is cut instead of an answer. */
     status: number;
     body?: string;
     headers?: Record<string, string>;
@@ -196,6 +197,7 @@ export async function startSaladEmulator(): Promise<SaladEmulator> {
   const server = createServer((request, response) => {
     const answering = answer(request).then((made) => emulator.beforeAnswer().then(() => made));
     void answering.then(({ status, body, headers = { "content-type": "application/json" } }) => {
+      if (status === 0) return void response.destroy();
       response.writeHead(status, headers).end(typeof body === "string" ? body : JSON.stringify(body));
     });
   });

@@ -70,7 +70,9 @@ async function actOnEach(
       await provider.act({ group: input.group, instanceId: id }, input.action);
       done += 1;
     } catch (error) {
-      faults.push({ instanceId: id, fault: toFault(error).toData() });
+      const fault = toFault(error);
+      faults.push({ instanceId: id, fault: fault.toData() });
+      noteFailure(hub, input.accountId, fault);
       // The others would meet the same.
       if (isFault(error) && error.code !== "GROUP_UNKNOWN" && error.code !== "GROUP_REFUSED") break;
     }
@@ -80,6 +82,12 @@ async function actOnEach(
 
 /** Last failure to reach the provider of each account, with its time by the monotonic clock. */
 const failures = new WeakMap<AccountMemory, { at: number; fault: Fault }>();
+
+/** Records that a provider did not answer at all. An answer with a status may be about one group alone. */
+function noteFailure(hub: Hub, accountId: string, fault: Fault): void {
+  if (fault.code !== "GROUP_UNREACHABLE" || fault.context.status !== undefined) return;
+  failures.set(accountMemory(hub.groups, accountId), { at: performance.now(), fault });
+}
 
 /**
  * Runs one call after another for each account, so that two calls do not spend the same quota. A call that waited while the
@@ -94,8 +102,7 @@ function inTurn<T>(hub: Hub, accountId: string, work: () => Promise<T>): Promise
     try {
       return await work();
     } catch (error) {
-      if (isFault(error) && error.code === "GROUP_UNREACHABLE")
-        failures.set(memory, { at: performance.now(), fault: error });
+      if (isFault(error)) noteFailure(hub, accountId, error);
       throw error;
     }
   });

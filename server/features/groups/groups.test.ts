@@ -231,13 +231,25 @@ describe("an action", () => {
 
   it("ends with the fault of the call before, for which it waited, where the provider cannot be reached", async () => {
     addGroup("trainers", 1);
-    salad.failures.push(...Array.from({ length: 3 }, () => ({ status: 500 })));
+    salad.failures.push(...Array.from({ length: 3 }, () => ({ status: 0 })));
     const before = salad.requests.length;
     const unreached = { status: "rejected", reason: fault("GROUP_UNREACHABLE") };
     expect(await Promise.allSettled([act("restart"), act("restart")])).toEqual([unreached, unreached]);
     expect(salad.requests).toHaveLength(before + 3);
     expect(await act("restart")).toMatchObject({ done: 1 });
+    // An answer with a status may be about this group alone.
+    salad.failures.push(...Array.from({ length: 3 }, () => ({ status: 500 })));
+    const [failed, next] = await Promise.allSettled([act("restart"), act("restart")]);
+    expect([failed, next]).toMatchObject([unreached, { status: "fulfilled", value: { done: 1 } }]);
   }, 20_000);
+
+  it("that ends on the way, because the provider cannot be reached, ends those that wait for it, too", async () => {
+    addGroup("trainers", 2);
+    salad.failures.push({ status: 0, to: /restart$/ });
+    const [failed, next] = await Promise.allSettled([act("restart"), act("restart")]);
+    expect(failed).toMatchObject({ status: "fulfilled", value: { done: 0, faults: [{}], left: 1 } });
+    expect(next).toEqual({ status: "rejected", reason: fault("GROUP_UNREACHABLE") });
+  });
 
   it("is not sent twice, and ends at a 429", async () => {
     addGroup("trainers", 3);

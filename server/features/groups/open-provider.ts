@@ -14,45 +14,51 @@ export async function findAccount(hub: Pick<Hub, "db">, id: string): Promise<Gro
   return account;
 }
 
-/** Requests end when `signal` is aborted, and when the hub closes. */
+/** Requests end when the hub closes, and after `answerMs`. */
 interface AccountToCall extends GroupAccount {
-  signal?: AbortSignal;
+  answerMs?: number;
 }
 
 /**
  * Opens an account with its stored key.
  * @throws Fault GROUP_KEY_REFUSED without a key, those of the signer
  */
-async function openProvider(hub: Hub, account: AccountToCall): Promise<GroupProvider> {
+async function openProvider(hub: Hub, account: GroupAccount, signal: AbortSignal): Promise<GroupProvider> {
   const secret = await hub.db.groupAccountSecret.findUnique({ where: { accountId: account.id } });
   if (secret === null) throw new Fault("GROUP_KEY_REFUSED", { subject: account.name, detail: "it has no key" });
   const { text: key } = await hub.signer.openText({ place: groupKeyPlace(account.id), sealed: secret.sealed });
-  const { organization, project, signal } = account;
+  const { organization, project } = account;
   return createSaladProvider({
     base: hub.settings.saladApi,
     organization,
     project,
     key,
     reach: hub.reach,
-    signal: signal === undefined ? hub.closing : AbortSignal.any([hub.closing, signal]),
+    signal,
     now: hub.now,
     memory: accountMemory(hub.groups, account.id),
   });
 }
 
-/** Calls the provider of an account, and records whether it answered. @throws what `work` throws */
+/** Calls the provider of an account, and records whether it answered. @throws what `work` throws, GROUP_UNREACHABLE after `answerMs` */
 export async function withProvider<T>(
   hub: Hub,
   account: AccountToCall,
   work: (provider: GroupProvider) => Promise<T>,
 ): Promise<T> {
+  const { answerMs } = account;
+  const late = answerMs === undefined ? null : AbortSignal.timeout(answerMs);
   try {
-    const result = await work(await openProvider(hub, account));
+    const signal = late === null ? hub.closing : AbortSignal.any([hub.closing, late]);
+    const result = await work(await openProvider(hub, account, signal));
     await noteAnswer(hub, account.id, null);
     return result;
   } catch (error) {
-    await noteAnswer(hub, account.id, toFault(error, { op: "groups", subject: account.name }));
-    throw error;
+    const isLate = late?.aborted === true && !hub.closing.aborted && toFault(error).code === "CANCELLED";
+    const detail = `no answer within ${(answerMs ?? 0) / 1_000} s`;
+    const thrown = isLate ? new Fault("GROUP_UNREACHABLE", { subject: account.name, detail }) : error;
+    await noteAnswer(hub, account.id, toFault(thrown, { op: "groups", subject: account.name }));
+    throw thrown;
   }
 }
 
