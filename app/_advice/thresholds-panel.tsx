@@ -74,13 +74,21 @@ export function ThresholdsPanel() {
   );
 }
 
+/** Returns the thresholds that differ. */
+const changesOf = (wanted: LinkThresholds, present: LinkThresholds): Partial<LinkThresholds> => ({
+  ...(wanted.up !== present.up && { up: wanted.up }),
+  ...(wanted.down !== present.down && { down: wanted.down }),
+  ...(wanted.rttMs !== present.rttMs && { rttMs: wanted.rttMs }),
+});
+
 function Simulator({ answer }: { answer: StartsAnswer }) {
   const { now: asked } = answer;
   const present: LinkThresholds = { ...NO_THRESHOLDS, up: asked.up, down: asked.down, rttMs: asked.rttMs };
-  // Null while nothing differs from the present thresholds. Changes stay when somebody else applies thresholds meanwhile.
-  const [changed, setChanged] = useState<LinkThresholds | null>(null);
-  if (changed !== null && isSame(changed, asked)) setChanged(null);
-  const wanted = changed ?? present;
+  // The thresholds that were moved. They stay when somebody else applies thresholds meanwhile, and the others follow.
+  const [changed, setChanged] = useState<Partial<LinkThresholds>>({});
+  const wanted: LinkThresholds = { ...present, ...changed };
+  if (Object.keys(changed).length > 0 && isSame(wanted, asked)) setChanged({});
+  const move = (part: Partial<LinkThresholds>) => setChanged(changesOf({ ...wanted, ...part }, present));
   const [startMinutes, setStartMinutes] = useState("10");
   const { starts, earlier } = useMemo(() => toReplay(answer), [answer]);
   const about = {
@@ -120,7 +128,7 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
         words={wanted[way] === null ? "not asked for" : rate(wanted[way])}
         counts={values[way]}
         isRefused={(place) => place < at}
-        onChange={(place) => setChanged({ ...wanted, [way]: rateAt(place) })}
+        onChange={(place) => move({ [way]: rateAt(place) })}
       />
     );
   };
@@ -139,10 +147,10 @@ function Simulator({ answer }: { answer: StartsAnswer }) {
             words={wanted.rttMs === null ? "any" : `${Math.round(wanted.rttMs)} ms`}
             counts={values.rtt}
             isRefused={(place) => place > rttPlace}
-            onChange={(place) => setChanged({ ...wanted, rttMs: rttAt(place) })}
+            onChange={(place) => move({ rttMs: rttAt(place) })}
           />
         </div>
-        <ApplyLine wanted={wanted} asked={asked} onReset={() => setChanged(null)} />
+        <ApplyLine wanted={wanted} asked={asked} onReset={() => setChanged({})} />
       </Panel>
       {starts.length === 0 ? (
         <Panel>

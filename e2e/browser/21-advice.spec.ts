@@ -143,6 +143,7 @@ test("thresholds are tried on the past, asked of every node, and advice is read,
   await page.getByRole("button", { name: "Ask this of every node" }).click();
   await page.getByRole("button", { name: "Look again" }).click();
   await expect(page.getByText("now 5.0 Mbps down, set by admin@stage.local")).toBeVisible();
+  await expect(page.getByRole("slider", { name: "Minimum download" })).toHaveAttribute("aria-valuetext", "5.0 Mbps");
   await expect(up).not.toHaveAttribute("aria-valuetext", "not asked for");
   await stage.client.thresholds.set.mutate({ thresholds: { ...others, down: null }, version: later.version });
   await expect(page.getByRole("button", { name: "Look again" })).toHaveCount(0);
