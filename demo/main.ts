@@ -80,10 +80,10 @@ const isFree = (port: number): Promise<boolean> =>
     probe.listen(port, "127.0.0.1", () => probe.close(() => done(true)));
   });
 
-async function choosePort(wished: number | null): Promise<number> {
-  if (wished !== null) {
-    if (await isFree(wished)) return wished;
-    fail(`Port ${wished} is already in use. Stop the program that holds it, or choose another with --port.`);
+async function choosePort(requested: number | null): Promise<number> {
+  if (requested !== null) {
+    if (await isFree(requested)) return requested;
+    fail(`Port ${requested} is already in use. Stop the program that holds it, or choose another with --port.`);
   }
   for (let port = 7140; port < 7160; port++) if (await isFree(port)) return port;
   fail("Ports 7140 to 7159 are all in use. Choose one with --port.");

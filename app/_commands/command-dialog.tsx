@@ -1,7 +1,7 @@
 "use client";
 import { isHeard } from "#protocol/fleet/node-status.ts";
 import { useState } from "react";
-import { orderWords } from "#protocol/wire/order-words.ts";
+import { commandWords } from "#protocol/wire/command-words.ts";
 import { formatCount } from "#protocol/base/units.ts";
 import type { NodeRow } from "#protocol/wire/views.ts";
 import { useRate } from "../_hub/preferences/choices.ts";
@@ -50,7 +50,7 @@ export function CommandDialog({ nodes, kind, onClose }: CommandDialogProps) {
     if (!("order" in read)) return;
     send.run(read.order, ({ sent }) => {
       const words = sentWords(sent);
-      say(words.tone === "safe" ? "safe" : "quiet", `${whom}: ${orderWords(read.order, rate)}. ${words.text}`);
+      say(words.tone === "safe" ? "safe" : "quiet", `${whom}: ${commandWords(read.order, rate)}. ${words.text}`);
       onClose();
     });
   };

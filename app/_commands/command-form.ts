@@ -1,11 +1,11 @@
 import { sentenceOf, toFault } from "#protocol/faults/fault.ts";
-import type { MoveDirection, NodeOrder } from "#protocol/wire/orders.ts";
+import type { MoveDirection, NodeCommand } from "#protocol/wire/command-shapes.ts";
 import { parseDuration, parseRate } from "#protocol/wire/read-units.ts";
 import { runName } from "#protocol/base/names.ts";
 
 /** Commands that a person can send to nodes, and their form. */
 
-export type CommandKind = NodeOrder["kind"];
+export type CommandKind = NodeCommand["kind"];
 type Field = "run" | "direction" | "rates" | "priority" | "grace";
 
 export interface CommandChoice {
@@ -121,7 +121,7 @@ export const NEW_COMMAND: CommandForm = {
   grace: "60s",
 };
 
-export type CommandRead = { order: NodeOrder } | { field: "run" | "up" | "down" | "grace"; error: string };
+export type CommandRead = { order: NodeCommand } | { field: "run" | "up" | "down" | "grace"; error: string };
 
 /** Parses a limit. Empty text keeps the current limit; "none" is rate 0. */
 function limitOf(text: string): { rate?: number } | { error: string } {
@@ -189,7 +189,7 @@ export function readCommand(form: CommandForm): CommandRead {
 const quoted = (text: string): string => `'${text.replaceAll("'", String.raw`'\''`)}'`;
 
 /** Returns the command as a curl call, with an API token in `$TOKEN`. */
-export function commandCurl(order: NodeOrder, to: { nodeIds: readonly string[]; hubUrl: string }): string {
+export function commandCurl(order: NodeCommand, to: { nodeIds: readonly string[]; hubUrl: string }): string {
   const body = JSON.stringify({ requestId: "REQUEST", to: { nodeIds: to.nodeIds }, order });
   // A new request id per execution, because a repeated id would be ignored as a duplicate.
   const fresh = quoted(body).replace("REQUEST", `'"$(openssl rand -hex 16)"'`);

@@ -1,5 +1,5 @@
 import { sentenceOf } from "#protocol/faults/fault.ts";
-import { orderWords } from "#protocol/wire/order-words.ts";
+import { commandWords } from "#protocol/wire/command-words.ts";
 import type { CommandRow } from "#protocol/wire/send-command.ts";
 import type { Tone } from "../_ui/indicators/mark.tsx";
 
@@ -15,7 +15,7 @@ const KIND_WORDS: Record<string, string> = {
 
 /** Returns the title of a command, such as `Hold uploads of llama`. */
 export function commandTitle(row: CommandRow, rate: (bytesPerSecond: number) => string): string {
-  const words = row.order === null ? (KIND_WORDS[row.kind] ?? row.kind) : orderWords(row.order, rate);
+  const words = row.order === null ? (KIND_WORDS[row.kind] ?? row.kind) : commandWords(row.order, rate);
   return words.charAt(0).toUpperCase() + words.slice(1);
 }
 

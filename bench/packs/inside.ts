@@ -72,8 +72,8 @@ async function measureTurn(stage: Stage, about: { way: MeasuredTurn["way"]; roun
   if (checkpoint === undefined || node === undefined) throw new Error("the checkpoint is not there");
   const targetPath = join(stage.dir, "restored", `checkpoint-${step}`);
   const askedAt = performance.now();
-  const wish = { requestId: crypto.randomUUID(), checkpointId: checkpoint.id, nodeId: node.id, targetPath };
-  const { transferId } = await stage.client.restores.create.mutate(wish);
+  const request = { requestId: crypto.randomUUID(), checkpointId: checkpoint.id, nodeId: node.id, targetPath };
+  const { transferId } = await stage.client.restores.create.mutate(request);
   await endOf(stage, ({ id }) => id === transferId);
   const restoreSeconds = (performance.now() - askedAt) / 1000;
   const countOf = async (operation: string) =>

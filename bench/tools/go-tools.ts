@@ -91,8 +91,8 @@ export function s5cmd(installed: InstalledTool, options: S5cmdOptions): Tool {
     command: (task) => {
       if ("missing" in installed) return null;
       // 256 workers move a folder anyway, so part flags would have no effect.
-      const wished = task.setting === "ten-by-ten" ? TEN_BY_TEN : flags;
-      const asks = task.names === null ? wished : [];
+      const requested = task.setting === "ten-by-ten" ? TEN_BY_TEN : flags;
+      const asks = task.names === null ? requested : [];
       return {
         program: installed.program,
         args: ["--log", "error", "--endpoint-url", task.endpoint, "cp", ...asks, ...s5cmdEnds(task)],

@@ -13,8 +13,8 @@ const BOTH = ["up", "down"] as const;
 const HOST = "store.tidemark.test";
 const SHIM = ["--import", pathToFileURL(join(import.meta.dirname, "shim.ts")).href];
 const untilOf = (scene: Scene) => join(scene.folder, "fault-is-over");
-const shim = (scene: Scene, wish: Record<string, unknown>) => ({
-  TIDEMARK_SHIM: JSON.stringify({ until: untilOf(scene), ...wish }),
+const shim = (scene: Scene, about: Record<string, unknown>) => ({
+  TIDEMARK_SHIM: JSON.stringify({ until: untilOf(scene), ...about }),
 });
 const mend = async (scene: Scene) => writeFileSync(untilOf(scene), "");
 const byName = (scene: Scene) => `http://${HOST}:${scene.rig.store.port}`;

@@ -25,8 +25,8 @@ const fs = require("node:fs") as Module & { promises: Module };
 const dns = require("node:dns") as Module;
 const dnsLater = require("node:dns/promises") as Module;
 const real = { ...fs };
-const wish = JSON.parse(process.env.TIDEMARK_SHIM ?? "{}") as ShimOptions;
-const isOver = (): boolean => real["existsSync"]?.(wish.until) === true;
+const options = JSON.parse(process.env.TIDEMARK_SHIM ?? "{}") as ShimOptions;
+const isOver = (): boolean => real["existsSync"]?.(options.until) === true;
 const startedAt = performance.now();
 
 const errorOf = (code: string) => Object.assign(new Error(`${code}: a scripted fault`), { code });
@@ -41,7 +41,7 @@ function pathOf(fd: unknown): string {
 
 function lookup(...args: unknown[]): unknown {
   const [host, second, third] = args;
-  const { name } = wish;
+  const { name } = options;
   const callback = (typeof second === "function" ? second : third) as Callback;
   if (name === undefined || host !== name.host) return realLookup?.(...args);
   const wantsAll = typeof second === "object" && second !== null && "all" in second && second.all === true;
@@ -56,7 +56,7 @@ const realLookup = dns["lookup"];
 const realLookupLater = dnsLater["lookup"];
 /** The same, for whoever awaits it. */
 const lookupLater = (...args: unknown[]): unknown =>
-  args[0] === wish.name?.host
+  args[0] === options.name?.host
     ? new Promise((resolve, reject) => {
         lookup(args[0], args[1] ?? {}, (error: unknown, ...found: unknown[]) => {
           if (error instanceof Error) reject(error);
@@ -64,7 +64,7 @@ const lookupLater = (...args: unknown[]): unknown =>
         });
       })
     : realLookupLater?.(...args);
-if (wish.name !== undefined) {
+if (options.name !== undefined) {
   dns["lookup"] = lookup;
   dnsLater["lookup"] = lookupLater;
 }
@@ -74,9 +74,10 @@ const sleep = (ms: number) =>
   new Promise<void>((resolve) => {
     setTimeout(resolve, ms);
   });
-const isSlow = (fd: unknown): boolean => wish.slow !== undefined && !isOver() && pathOf(fd).includes(wish.slow.path);
+const isSlow = (fd: unknown): boolean =>
+  options.slow !== undefined && !isOver() && pathOf(fd).includes(options.slow.path);
 const isBroken = (fd: unknown): boolean =>
-  wish.broken !== undefined && !isOver() && pathOf(fd).includes(wish.broken.path);
+  options.broken !== undefined && !isOver() && pathOf(fd).includes(options.broken.path);
 
 /** Functions that take a descriptor first, in their three forms. */
 function wrap(name: string, about: { access: "read" | "write" }): void {
@@ -84,8 +85,8 @@ function wrap(name: string, about: { access: "read" | "write" }): void {
   const later = fs[name];
   if (now !== undefined) {
     fs[`${name}Sync`] = (...args) => {
-      if (about.access === "read" && isBroken(args[0])) throw errorOf(wish.broken?.code ?? "EIO");
-      if (isSlow(args[0])) sleepNow(wish.slow?.ms ?? 0);
+      if (about.access === "read" && isBroken(args[0])) throw errorOf(options.broken?.code ?? "EIO");
+      if (isSlow(args[0])) sleepNow(options.slow?.ms ?? 0);
       return now(...args);
     };
   }
@@ -93,8 +94,8 @@ function wrap(name: string, about: { access: "read" | "write" }): void {
     fs[name] = (...args) => {
       const callback = args.at(-1) as Callback;
       if (about.access === "read" && isBroken(args[0]))
-        setImmediate(() => callback(errorOf(wish.broken?.code ?? "EIO")));
-      else if (isSlow(args[0])) setTimeout(() => later(...args), wish.slow?.ms);
+        setImmediate(() => callback(errorOf(options.broken?.code ?? "EIO")));
+      else if (isSlow(args[0])) setTimeout(() => later(...args), options.slow?.ms);
       else return later(...args);
       return undefined;
     };
@@ -116,14 +117,14 @@ async function wrapHandles(): Promise<void> {
     const method = shared[name];
     if (method === undefined) continue;
     shared[name] = async function (this: { fd: number }, ...args: unknown[]) {
-      if (access === "read" && isBroken(this.fd)) throw errorOf(wish.broken?.code ?? "EIO");
-      if (isSlow(this.fd)) await sleep(wish.slow?.ms ?? 0);
+      if (access === "read" && isBroken(this.fd)) throw errorOf(options.broken?.code ?? "EIO");
+      if (isSlow(this.fd)) await sleep(options.slow?.ms ?? 0);
       return method.apply(this, args);
     };
   }
 }
 
-if (wish.slow !== undefined || wish.broken !== undefined) {
+if (options.slow !== undefined || options.broken !== undefined) {
   for (const name of ["read", "readv"]) wrap(name, { access: "read" });
   for (const name of ["write", "writev"]) wrap(name, { access: "write" });
   await wrapHandles();

@@ -129,7 +129,7 @@ function readKinds(root: string, about: { glob: string; list: RegExp; kind: RegE
 }
 
 const PROVIDERS = { glob: "protocol/**/provider-names.ts", list: /PROVIDERS = \[[^\]]*\]/, kind: /"([a-z0-9]+)"/g };
-const COMMANDS = { glob: "protocol/**/orders.ts", list: /nodeOrders = [^]*/, kind: /z\.literal\("(\w+)"\)/g };
+const COMMANDS = { glob: "protocol/**/command-shapes.ts", list: /nodeCommands = [^]*/, kind: /z\.literal\("(\w+)"\)/g };
 
 export interface House {
   numbers: Record<string, number>;

@@ -142,8 +142,13 @@ test("people sign in, profiles are made and tested, checkpoints go up and come b
   writeCheckpoint({ folder: stage.folderOf("gpu-1"), step: 1, modelBytes: 6 << 20, optimizerBytes: 0, loss: 1 });
   const checkpoint = await waitComplete(stage, run);
   const targetPath = join(stage.dir, "restored", "checkpoint-1");
-  const wish = { requestId: crypto.randomUUID(), checkpointId: checkpoint.id, nodeId: checkpoint.nodeId, targetPath };
-  await stage.client.restores.create.mutate(wish);
+  const options = {
+    requestId: crypto.randomUUID(),
+    checkpointId: checkpoint.id,
+    nodeId: checkpoint.nodeId,
+    targetPath,
+  };
+  await stage.client.restores.create.mutate(options);
   await waitUntil("it is restored", async () => files(stage.dir).some((file) => file.startsWith(targetPath)));
   const credential = { accessKeyId: stage.store.accessKey, secretAccessKey: stage.store.secretKey };
   const profile = draft(stage.store.endpoint, "tested");

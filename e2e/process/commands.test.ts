@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { runName } from "#protocol/base/names.ts";
-import type { NodeOrder } from "#protocol/wire/orders.ts";
+import type { NodeCommand } from "#protocol/wire/command-shapes.ts";
 import { openStage, type Stage } from "../stage/open-stage.ts";
 import { startImds } from "../stage/start-imds.ts";
 import { armFault, clearFaults } from "../stage/store-control.ts";
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 let requests = 0;
-const send = async (name: string, order: NodeOrder, validMs = 600_000): Promise<string> => {
+const send = async (name: string, order: NodeCommand, validMs = 600_000): Promise<string> => {
   const { sent } = await stage.client.commands.send.mutate({
     requestId: `request-${(requests += 1)}-${Date.now()}`,
     to: { filter: { scope: { nodes: name } } },
@@ -35,7 +35,7 @@ const online = (name: string) =>
 const checkpoints = async (run: string) => (await stage.client.runs.get.query({ run: runName.parse(run) })).checkpoints;
 /** A probe takes both cores for as long as it measures. */
 const BRIEFLY = ["--probe-time", "2s"];
-const hold = (kind: "hold" | "release"): NodeOrder => ({ kind, run: null, direction: "both" });
+const hold = (kind: "hold" | "release"): NodeCommand => ({ kind, run: null, direction: "both" });
 const write = (name: string, step: number) =>
   writeCheckpoint({ folder: stage.folderOf(name), step, modelBytes: 64 * 1024, optimizerBytes: 0, loss: 1 });
 
@@ -95,7 +95,7 @@ test("a machine is given back from the hub once what is finished is safe, and th
   await waitUntil("the checkpoint is captured and not safe yet", async () =>
     (await stage.client.nodes.list.query()).find((node) => node.runs.some(({ risk }) => risk.checkpoints === 1)),
   );
-  const order: NodeOrder = { kind: "reallocate", reason: "another one, please", graceMs: 60_000 };
+  const order: NodeCommand = { kind: "reallocate", reason: "another one, please", graceMs: 60_000 };
   expect(await ended(await send("gpu-4", order))).toMatchObject({ state: "done", detail: { unsafe: 0 } });
   expect(await imds.askedAt("/v1/reallocate")).toEqual([
     expect.objectContaining({ method: "POST", metadata: "true", body: { reason: "tidemark: another one, please" } }),
@@ -172,7 +172,7 @@ test("a worker killed at random moments takes every command once", async () => {
   let worker = await stage.startNode(node);
   await online("gpu-3");
   await ended(await send("gpu-3", hold("release")));
-  const orders: NodeOrder[] = [
+  const orders: NodeCommand[] = [
     { kind: "probe" },
     hold("hold"),
     hold("release"),

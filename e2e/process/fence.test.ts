@@ -172,8 +172,8 @@ test("an object that is swapped after the commit is refused by a restore, which 
     (await stage.client.nodes.list.query()).find((one) => one.name === "gpu-2" && one.state === "online"),
   );
   const targetPath = join(stage.dir, "restored", "checkpoint-5");
-  const wish = { requestId: crypto.randomUUID(), checkpointId: checkpoint?.id ?? "", nodeId: target.id, targetPath };
-  const { transferId } = await stage.client.restores.create.mutate(wish);
+  const options = { requestId: crypto.randomUUID(), checkpointId: checkpoint?.id ?? "", nodeId: target.id, targetPath };
+  const { transferId } = await stage.client.restores.create.mutate(options);
   const filter = { nodeId: target.id, run: null, states: [], cursor: null, limit: 50 };
   const ended = await waitUntil("the restore ends", async () => {
     const { rows } = await stage.client.transfers.list.query(filter);

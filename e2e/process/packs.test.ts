@@ -80,8 +80,8 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
     const node = await waitUntil("gpu-2 is online", async () =>
       (await staged.stage().client.nodes.list.query()).find((one) => one.name === "gpu-2" && one.state === "online"),
     );
-    const wish = { requestId: crypto.randomUUID(), checkpointId, nodeId: node.id, targetPath };
-    const { transferId } = await staged.stage().client.restores.create.mutate(wish);
+    const request = { requestId: crypto.randomUUID(), checkpointId, nodeId: node.id, targetPath };
+    const { transferId } = await staged.stage().client.restores.create.mutate(request);
     await waitUntil("the restore is done", async () => {
       const filter = { nodeId: null, run: null, states: [], cursor: null, limit: 50 };
       const { rows } = await staged.stage().client.transfers.list.query(filter);

@@ -43,8 +43,8 @@ const target = () =>
   );
 
 async function askForRestore(targetPath: string): Promise<string> {
-  const wish = { requestId: crypto.randomUUID(), checkpointId, nodeId: (await target()).id, targetPath };
-  const { transferId } = await stage.client.restores.create.mutate(wish);
+  const request = { requestId: crypto.randomUUID(), checkpointId, nodeId: (await target()).id, targetPath };
+  const { transferId } = await stage.client.restores.create.mutate(request);
   return transferId;
 }
 

@@ -81,8 +81,8 @@ test(
     const gone = view.copies.find(({ isFirst }) => isFirst)?.profileId === second ? far : stage.store;
     await gone.stop("SIGKILL");
     const targetPath = join(stage.dir, "restored", "step-200");
-    const wish = { requestId: crypto.randomUUID(), checkpointId: view.id, nodeId: node.id, targetPath };
-    const { transferId } = await stage.client.restores.create.mutate(wish);
+    const request = { requestId: crypto.randomUUID(), checkpointId: view.id, nodeId: node.id, targetPath };
+    const { transferId } = await stage.client.restores.create.mutate(request);
     const ended = await waitUntil("the restore ends", async () => {
       const { restores } = await stage.client.checkpoints.get.query({ id: view.id });
       const row = restores.find(({ id }) => id === transferId);

@@ -85,8 +85,8 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
   }
 
   async function restoreOn(name: string, about: { checkpointId: string; targetPath: string }): Promise<string> {
-    const wish = { requestId: crypto.randomUUID(), nodeId: await nodeIdOf(name), ...about };
-    const { transferId } = await staged.stage().client.restores.create.mutate(wish);
+    const command = { requestId: crypto.randomUUID(), nodeId: await nodeIdOf(name), ...about };
+    const { transferId } = await staged.stage().client.restores.create.mutate(command);
     return endOf(transferId);
   }
 
@@ -112,18 +112,18 @@ describe.each(IMPLEMENTATIONS)("over %s", (implementation) => {
   test("one tensor of it is tried without writing, and restored by the node that gets the key for that", async () => {
     const { id } = await completeAt(100);
     const targetPath = join(staged.dir, "restored", "one-layer");
-    const wish = { checkpointId: id, targetPath, choice: { tensors: ["model.layers.7.weight"] } };
+    const command = { checkpointId: id, targetPath, choice: { tensors: ["model.layers.7.weight"] } };
     const nodeId = await nodeIdOf("gpu-2");
     const { requestId } = await staged
       .stage()
-      .client.restores.preview.mutate({ ...wish, requestId: crypto.randomUUID(), nodeId });
+      .client.restores.preview.mutate({ ...command, requestId: crypto.randomUUID(), nodeId });
     const tried = await waitUntil("the node has answered", async () => {
       const { rows } = await staged.stage().client.commands.list.query({ requestId, limit: 1 });
       return rows.find(({ endedAt }) => endedAt !== null);
     });
     expect(tried).toMatchObject({ fault: null, detail: { verdict: "ok", files: 1, atMost: true } });
     const started = await staged.stage().client.restores.start.mutate({
-      ...wish,
+      ...command,
       requestId: crypto.randomUUID(),
       nodeIds: [nodeId],
     });

@@ -86,8 +86,8 @@ async function live(proof: Proof, node: RogueNode): Promise<void> {
   const late: Promise<void>[] = [];
   let bootId = randomUUID();
   while (!proof.isOver()) {
-    const wish = { bootId, queue: QUEUE, holds: [], waitSeconds: 1 };
-    const job = (await persist(proof, () => node.node.takeJob.mutate(wish)))?.job ?? null;
+    const request = { bootId, queue: QUEUE, holds: [], waitSeconds: 1 };
+    const job = (await persist(proof, () => node.node.takeJob.mutate(request)))?.job ?? null;
     if (job === null) continue;
     noteHanded(proof, node, job);
     await pause(random.next() * MOST_WORK_MS);

@@ -123,31 +123,31 @@ async function proveHolds(): Promise<string[]> {
 
 /** Runs the attacks and returns the exit code. */
 export async function proveStrangers(argv: readonly string[]): Promise<number> {
-  const wish = readOptions(argv);
+  const request = readOptions(argv);
   await bundleHub();
   const failed: string[] = [];
   const judge = (title: string, problems: readonly string[]) => {
     for (const problem of problems) console.log(`  x ${problem}`);
     if (problems.length > 0) failed.push(title);
   };
-  const isWanted = (part: Part) => wish.only === null || wish.only === part;
-  const rows = ROWS.filter(({ row }) => isWanted("rows") && (wish.rows.length === 0 || wish.rows.includes(row)));
+  const isWanted = (part: Part) => request.only === null || request.only === part;
+  const rows = ROWS.filter(({ row }) => isWanted("rows") && (request.rows.length === 0 || request.rows.includes(row)));
   for (const { row, says, run } of rows) {
     console.log(`${row}. ${says}`);
     const title = `row ${row}`;
     judge(title, await withWatchedHub(title, run).catch((error: unknown) => [String(error)]));
   }
-  if (isWanted("holds") && wish.rows.length === 0) {
+  if (isWanted("holds") && request.rows.length === 0) {
     console.log(`Every question to a hub of 10,000 nodes: none holds its event loop for more than ${MOST_HELD_MS} ms`);
     judge("holds", await proveHolds());
   }
-  if (isWanted("fuzz") && wish.rows.length === 0) {
-    console.log(`All procedures, all callers, ${wish.minutes} minutes, seed ${wish.seed}`);
-    const untilMs = performance.now() + wish.minutes * 60_000;
+  if (isWanted("fuzz") && request.rows.length === 0) {
+    console.log(`All procedures, all callers, ${request.minutes} minutes, seed ${request.seed}`);
+    const untilMs = performance.now() + request.minutes * 60_000;
     judge(
       "fuzz",
       await withWatchedHub("fuzz", async (stage) => {
-        const found = await fuzzRouter(stage, { seed: wish.seed, untilMs, replay: wish.replay });
+        const found = await fuzzRouter(stage, { seed: request.seed, untilMs, replay: request.replay });
         console.log(
           `  ${found.calls} calls, ${found.reached} of ${found.procedures} procedures took an input; slowest ${found.slowest.path} ${found.slowest.tookMs} ms, largest answer ${found.largest.path} ${found.largest.bytes} bytes`,
         );

@@ -31,8 +31,8 @@ export interface Overproduced {
  * Writes the checkpoints one after another and keeps the last two, like a trainer with `save_total_limit`. Resolves when no
  * transfer moves any more.
  */
-export async function overproduce(staged: Staged, wish: Overproduction): Promise<Overproduced> {
-  const { name, checkpoints, checkpointBytes, budgetBytes, upBytesPerSecond } = wish;
+export async function overproduce(staged: Staged, about: Overproduction): Promise<Overproduced> {
+  const { name, checkpoints, checkpointBytes, budgetBytes, upBytesPerSecond } = about;
   const run = runName.parse(name);
   const flags = ["--disk-budget", String(budgetBytes), "--limit-up", String(upBytesPerSecond), "--settle", "100ms"];
   const worker = await staged.startNode({ name, run, flags });

@@ -39,8 +39,8 @@ const FACTS = {
 };
 const PATH = filePath.parse("model.safetensors");
 
-export async function enrolRogue(stage: Stage, wish: { name: string; token?: string; machineId?: string }) {
-  const { token = stage.token, name, machineId = null } = wish;
+export async function enrolRogue(stage: Stage, about: { name: string; token?: string; machineId?: string }) {
+  const { token = stage.token, name, machineId = null } = about;
   const enrolled = await stage.client.node.enrol.mutate({
     token,
     name: nodeName.parse(name),

@@ -106,12 +106,12 @@ describe("an interrupted move", () => {
       await place.writeMark(mark);
       stop(`after ${mark.state}`);
     },
-    replace: async (wish) => {
+    replace: async (options) => {
       stop("before the copy");
       const result = await place.replace({
-        ...wish,
+        ...options,
         fill: async (target) => {
-          const filled = await wish.fill(target);
+          const filled = await options.fill(target);
           stop("in the copy");
           return filled;
         },

@@ -1,6 +1,6 @@
 import * as z from "zod";
 import { metricValue, recordOf } from "../base/bounded.ts";
-import { benchOrders, checkpointOrders, nodeOrders } from "./orders.ts";
+import { benchCommands, checkpointCommands, nodeCommands } from "./command-shapes.ts";
 import { id } from "../base/names.ts";
 import { faultData } from "../faults/fault-data.ts";
 import { nodeSettings } from "./hello.ts";
@@ -16,28 +16,28 @@ const envelope = {
   expiresAt: z.number().int().min(0).nullable().optional(),
 };
 export const command = z.discriminatedUnion("kind", [
-  checkpointOrders.restore.extend(envelope),
-  checkpointOrders.verify.extend(envelope),
-  checkpointOrders.drill.extend(envelope),
-  checkpointOrders.copy.extend(envelope),
-  checkpointOrders.preview.extend(envelope),
-  checkpointOrders.cancel.extend(envelope),
-  checkpointOrders.pause.extend(envelope),
-  checkpointOrders.resume.extend(envelope),
-  checkpointOrders.retry.extend(envelope),
-  benchOrders.bench.extend(envelope),
-  benchOrders.benchEnd.extend(envelope),
-  nodeOrders.hold.extend(envelope),
-  nodeOrders.release.extend(envelope),
-  nodeOrders.limit.extend(envelope),
-  nodeOrders.priority.extend(envelope),
-  nodeOrders.flush.extend(envelope),
-  nodeOrders.retryUploads.extend(envelope),
-  nodeOrders.cancelUploads.extend(envelope),
-  nodeOrders.probe.extend(envelope),
-  nodeOrders.drain.extend(envelope),
-  nodeOrders.stop.extend(envelope),
-  nodeOrders.reallocate.extend(envelope),
+  checkpointCommands.restore.extend(envelope),
+  checkpointCommands.verify.extend(envelope),
+  checkpointCommands.drill.extend(envelope),
+  checkpointCommands.copy.extend(envelope),
+  checkpointCommands.preview.extend(envelope),
+  checkpointCommands.cancel.extend(envelope),
+  checkpointCommands.pause.extend(envelope),
+  checkpointCommands.resume.extend(envelope),
+  checkpointCommands.retry.extend(envelope),
+  benchCommands.bench.extend(envelope),
+  benchCommands.benchEnd.extend(envelope),
+  nodeCommands.hold.extend(envelope),
+  nodeCommands.release.extend(envelope),
+  nodeCommands.limit.extend(envelope),
+  nodeCommands.priority.extend(envelope),
+  nodeCommands.flush.extend(envelope),
+  nodeCommands.retryUploads.extend(envelope),
+  nodeCommands.cancelUploads.extend(envelope),
+  nodeCommands.probe.extend(envelope),
+  nodeCommands.drain.extend(envelope),
+  nodeCommands.stop.extend(envelope),
+  nodeCommands.reallocate.extend(envelope),
 ]);
 export type Command = z.infer<typeof command>;
 export type CommandKind = Command["kind"];

@@ -1,7 +1,7 @@
 import * as z from "zod";
 import type { FaultData } from "../faults/fault.ts";
 import { filePath, id } from "../base/names.ts";
-import { MOST_CHOSEN } from "./orders.ts";
+import { MOST_CHOSEN } from "./command-shapes.ts";
 import { tensorPatterns } from "../checkpoint/tensor-choice.ts";
 
 /** Inputs for restores, and what people see before a restore starts. */

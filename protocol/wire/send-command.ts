@@ -2,7 +2,7 @@ import * as z from "zod";
 import { commandState, type CommandDetail, type CommandKind, type CommandState } from "./commands.ts";
 import type { FaultData } from "../faults/fault.ts";
 import { id, runName } from "../base/names.ts";
-import { nodeOrder, type NodeOrder } from "./orders.ts";
+import { nodeCommand, type NodeCommand } from "./command-shapes.ts";
 import { scope } from "../base/scope.ts";
 
 /** Commands that people send to nodes, and what they see of them. */
@@ -23,7 +23,7 @@ export const sendCommandInput = z.object({
   /** Made by the client, so that a repeated request sends nothing twice. */
   requestId: id,
   to: z.union([z.object({ nodeIds: z.array(id).min(1).max(MOST_NODES) }), z.object({ filter })]),
-  order: nodeOrder,
+  order: nodeCommand,
   /** Validity: a node that has not accepted the command by then never carries it out. */
   validMs: z
     .number()
@@ -61,7 +61,7 @@ export interface CommandRow {
   nodeName: string;
   kind: CommandKind;
   /** Null for commands about one transfer. */
-  order: NodeOrder | null;
+  order: NodeCommand | null;
   run: string | null;
   state: CommandState;
   fault: FaultData | null;

@@ -84,8 +84,8 @@ describe("metrics", () => {
 
   it("tell how long a command was on its way", async () => {
     await end({ state: "failed", fault: { code: "LINK_DOWN" }, transferId: "transfer-0001" });
-    const wish = { requestId: newId(), transferId: "transfer-0001", action: "retry" as const };
-    await callAs(test.hub, "operator").transfers.act(wish);
+    const request = { requestId: newId(), transferId: "transfer-0001", action: "retry" as const };
+    await callAs(test.hub, "operator").transfers.act(request);
     await refreshTotals(test.hub);
     expect(await valueOf("tidemark_commands_total", { state: "sent" })).toBe(1);
     expect(await valueOf("tidemark_commands_open", { state: "sent" })).toBe(1);

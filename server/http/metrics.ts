@@ -160,7 +160,7 @@ function workMetrics({ counters, live }: Hub): MetricFamily[] {
     ),
     {
       name: "tidemark_command_delivery_seconds",
-      help: "From a person's wish until the node has it in its journal.",
+      help: "From a person's request until the node has it in its journal.",
       type: "histogram",
       samples: samplesOf(counters.commandDelivery),
     },

@@ -50,7 +50,7 @@ export async function readerOfNames(
  * multipart uploads without saying so. Such a page is requested again unencoded.
  */
 export async function askForNames<T>(
-  ask: (wish: "url" | null) => Promise<T>,
+  ask: (encoding: "url" | null) => Promise<T>,
   about: { isEncoded: (page: T) => boolean; namesOf: (page: T) => readonly string[] },
 ): Promise<T> {
   const page = await ask("url");

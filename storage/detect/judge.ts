@@ -5,7 +5,7 @@ import { visibleStart } from "#protocol/base/visible-text.ts";
 import { hasShard, type Unit } from "./unit.ts";
 
 /** Contents of the small files that were read. Keys that were not read are absent; keys that do not exist are null. */
-export interface Told {
+export interface SmallFiles {
   /** Texts by key: tracker files and Orbax's commit metadata. */
   readonly texts: ReadonlyMap<string, string | null>;
   /** Names of the data files that a `.metadata` or a `_METADATA` lists, by its key. */
@@ -31,7 +31,7 @@ const incomplete = (framework: string | null, reason: string): Judgement => ({
 });
 const unknown = (framework: string | null, reason: string): Judgement => ({ framework, verdict: "unknown", reason });
 
-export function judgeUnit(unit: Unit, told: Told): RecognisedStep {
+export function judgeUnit(unit: Unit, contents: SmallFiles): RecognisedStep {
   const { place, kind, step, files, sizeBytes, newestAt } = unit;
   return {
     place,
@@ -40,7 +40,7 @@ export function judgeUnit(unit: Unit, told: Told): RecognisedStep {
     files,
     sizeBytes,
     newestAt,
-    ...(findFlaw(unit, told) ?? findArchived(unit) ?? judgeWhole(unit, told)),
+    ...(findFlaw(unit, contents) ?? findArchived(unit) ?? judgeWhole(unit, contents)),
   };
 }
 
@@ -70,7 +70,7 @@ const findArchived = (unit: Unit): Judgement | null =>
     : unknown(frameworkOf(unit), `${visibleStart(unit.archived, 300)}: restore it first where it is stored`);
 
 /** Returns why the checkpoint is certainly incomplete, for any framework; null when no flaw is found. */
-function findFlaw(unit: Unit, told: Told): Judgement | null {
+function findFlaw(unit: Unit, contents: SmallFiles): Judgement | null {
   const framework = frameworkOf(unit);
   if (/\.orbax-checkpoint-tmp/.test(unit.place))
     return incomplete(framework, "its folder was never renamed to its final name");
@@ -89,9 +89,9 @@ function findFlaw(unit: Unit, told: Told): Judgement | null {
   const lacking = [...unit.dcpData].find((folder) => !unit.dcpMetadata.has(folder));
   if (lacking !== undefined)
     return incomplete(framework, `${visibleStart(lacking, 200)}.metadata is missing, which is written last`);
-  const listed = findUnlisted(unit, told);
+  const listed = findUnlisted(unit, contents);
   if (listed !== null) return incomplete(framework, `${visibleStart(listed, 200)} is missing, which .metadata lists`);
-  const orbax = findOrbaxFlaw(unit, told);
+  const orbax = findOrbaxFlaw(unit, contents);
   if (orbax !== null) return incomplete(framework, orbax);
   const gap = findGap(unit.ranks);
   return gap === null || unit.isBlurred
@@ -99,22 +99,22 @@ function findFlaw(unit: Unit, told: Told): Judgement | null {
     : incomplete(framework, `the piece of rank ${gap} is missing, while later ranks have theirs`);
 }
 
-function findUnlisted(unit: Unit, told: Told): string | null {
+function findUnlisted(unit: Unit, contents: SmallFiles): string | null {
   if (unit.isBlurred) return null;
   for (const folder of unit.dcpMetadata) {
-    const names = told.lists.get(`${unit.place}${folder}.metadata`) ?? [];
+    const names = contents.lists.get(`${unit.place}${folder}.metadata`) ?? [];
     const missing = names.find((name) => !unit.dcpFiles.has(folder + name));
     if (missing !== undefined) return folder + missing;
   }
   return null;
 }
 
-function findOrbaxFlaw(unit: Unit, told: Told): string | null {
+function findOrbaxFlaw(unit: Unit, contents: SmallFiles): string | null {
   if (unit.isOrbaxBlurred) return null;
   const bare = [...unit.orbaxItems].find((folder) => !unit.orbaxTrees.has(folder));
   if (bare !== undefined) return `${visibleStart(bare, 200)}_METADATA is missing`;
   for (const folder of unit.orbaxTrees) {
-    const names = told.lists.get(`${unit.place}${folder}_METADATA`) ?? [];
+    const names = contents.lists.get(`${unit.place}${folder}_METADATA`) ?? [];
     const missing = names.find((name) => SEEN.orbaxNamed.test(name) && !unit.orbaxFiles.has(folder + name));
     if (missing !== undefined) return `${visibleStart(folder + missing, 200)} is missing, which its index names`;
   }
@@ -132,16 +132,16 @@ function findGap(ranks: ReadonlySet<number>): number | null {
 const shardCount = (unit: Unit): number => [...unit.shards.values()].reduce((sum, { shard }) => sum + shard.count, 0);
 
 /** Judges a checkpoint without a visible flaw by what proves that it is complete. */
-function judgeWhole(unit: Unit, told: Told): Judgement {
+function judgeWhole(unit: Unit, contents: SmallFiles): Judgement {
   const framework = frameworkOf(unit);
   const { has } = unit;
   if (unit.isBlurred) return unknown(framework, "it has more files than are remembered");
   if (has.has("done")) return complete(framework, "a file that says nothing else says that it is done");
-  if (has.has("megatron")) return judgeTracked(unit, { framework, told, tracker: TRACKERS.megatron });
+  if (has.has("megatron")) return judgeTracked(unit, { framework, contents, tracker: TRACKERS.megatron });
   if (isTrainers(unit)) return judgeTrainer(unit);
-  if (has.has("deepspeed")) return judgeTracked(unit, { framework, told, tracker: TRACKERS.deepspeed });
+  if (has.has("deepspeed")) return judgeTracked(unit, { framework, contents, tracker: TRACKERS.deepspeed });
   if (has.has("dcp")) {
-    const isListed = [...unit.dcpMetadata].every((folder) => told.lists.has(`${unit.place}${folder}.metadata`));
+    const isListed = [...unit.dcpMetadata].every((folder) => contents.lists.has(`${unit.place}${folder}.metadata`));
     return complete(
       framework,
       isListed
@@ -149,7 +149,7 @@ function judgeWhole(unit: Unit, told: Told): Judgement {
         : "its .metadata is there, which is written last; what it lists was not compared",
     );
   }
-  if (framework === "orbax") return judgeOrbax(unit, told);
+  if (framework === "orbax") return judgeOrbax(unit, contents);
   if (unit.shards.size > 0) return complete(framework, `all ${shardCount(unit)} shards are there`);
   if (has.has("index") && !has.has("weights"))
     return incomplete(framework, "its index names shards, and none of them is there");
@@ -166,17 +166,17 @@ function judgeWhole(unit: Unit, told: Told): Judgement {
 export const commitKeyOf = ({ place }: Pick<Unit, "place">): string => `${place}_CHECKPOINT_METADATA`;
 
 /** Judges an Orbax checkpoint. A commit of single items does not prove that the whole step was committed. */
-function judgeOrbax(unit: Unit, told: Told): Judgement {
+function judgeOrbax(unit: Unit, contents: SmallFiles): Judgement {
   const { has, place, orbaxTrees } = unit;
   const isCompared =
-    !unit.isOrbaxBlurred && [...orbaxTrees].every((folder) => told.lists.has(`${place}${folder}_METADATA`));
+    !unit.isOrbaxBlurred && [...orbaxTrees].every((folder) => contents.lists.has(`${place}${folder}_METADATA`));
   const rest =
     isCompared && orbaxTrees.size > 0
       ? "and so is every file that its index names"
       : "what its index names was not compared";
   if (has.has("orbaxDone")) return complete("orbax", `its commit file is there, which is written last; ${rest}`);
   if (has.has("orbaxStep")) {
-    const text = told.texts.get(commitKeyOf(unit));
+    const text = contents.texts.get(commitKeyOf(unit));
     const commit = text === undefined || text === null ? "unsaid" : commitIn(text);
     if (commit === "not yet")
       return incomplete("orbax", "it says itself that it was not committed, and has no commit file");
@@ -216,9 +216,12 @@ function judgeTrainer(unit: Unit): Judgement {
 }
 
 /** Judges by the tracker file beside the checkpoints, which names the newest finished step. */
-function judgeTracked(unit: Unit, about: { framework: string | null; told: Told; tracker: string }): Judgement {
-  const { framework, told, tracker } = about;
-  const text = told.texts.get(unit.run + tracker);
+function judgeTracked(
+  unit: Unit,
+  about: { framework: string | null; contents: SmallFiles; tracker: string },
+): Judgement {
+  const { framework, contents, tracker } = about;
+  const text = contents.texts.get(unit.run + tracker);
   if (text === undefined) return unknown(framework, `${tracker} beside it was not read`);
   if (text === null)
     return unknown(framework, `there is no ${tracker} beside it, which would name the newest finished one`);

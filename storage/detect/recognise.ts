@@ -1,6 +1,6 @@
 import { TRACKERS } from "#protocol/recognition/checkpoint-layouts.ts";
 import type { Recognised, RecognisedRun } from "#protocol/recognition/recognise.ts";
-import { commitKeyOf, judgeUnit, type Told } from "./judge.ts";
+import { commitKeyOf, judgeUnit, type SmallFiles } from "./judge.ts";
 import { isOwnKey } from "./is-own-key.ts";
 import { placeOf } from "./place-of.ts";
 import { addToUnit, createUnit, type Room, type Unit } from "./unit.ts";
@@ -93,10 +93,10 @@ export function createRecogniser(ownPrefix: string | null): Recogniser {
       units.delete(place);
     },
     end: () => {
-      const told: Told = { texts, lists };
+      const contents: SmallFiles = { texts, lists };
       const runs = new Map<string, RecognisedRun>();
       for (const unit of foldItems(units)) {
-        const step = judgeUnit(unit, told);
+        const step = judgeUnit(unit, contents);
         // A numbered folder without any file of a checkpoint is an archive of something else.
         if (step.framework === null && !isNamed(unit)) {
           others += unit.files;

@@ -24,7 +24,7 @@ function random(seed: number): () => number {
 interface Sample {
   sizeBytes: number;
   traits: StoreTraits;
-  wishedPartBytes?: number;
+  requestedPartBytes?: number;
 }
 
 function samples(): Sample[] {
@@ -34,8 +34,8 @@ function samples(): Sample[] {
     const traits = traitsOf(provider);
     for (let round = 0; round < 40; round++) {
       const sizeBytes = Math.min(Math.floor(2 ** (next() * 44)), traits.maxPartBytes * traits.maxParts);
-      const wished = next() < 0.5 ? undefined : Math.floor(2 ** (next() * 36));
-      found.push({ sizeBytes, traits, ...(wished !== undefined && { wishedPartBytes: wished }) });
+      const requested = next() < 0.5 ? undefined : Math.floor(2 ** (next() * 36));
+      found.push({ sizeBytes, traits, ...(requested !== undefined && { requestedPartBytes: requested }) });
     }
     for (const around of [traits.preferredPartBytes, traits.minPartBytes, traits.maxPartBytes]) {
       for (const offBy of [-1, 0, 1]) found.push({ sizeBytes: around + offBy, traits });
@@ -45,7 +45,11 @@ function samples(): Sample[] {
 }
 
 test("a store of few parts gets larger ones: 50 GB at Scaleway are at most 1,000", () => {
-  const { parts, partBytes } = planParts({ sizeBytes: 50e9, traits: traitsOf("scaleway"), wishedPartBytes: 8 * MIB });
+  const { parts, partBytes } = planParts({
+    sizeBytes: 50e9,
+    traits: traitsOf("scaleway"),
+    requestedPartBytes: 8 * MIB,
+  });
   expect(parts.length).toBeLessThanOrEqual(1000);
   expect(partBytes).toBe(48 * MIB);
 });
@@ -106,14 +110,16 @@ describe("planParts", () => {
     expect(huge.parts.length).toBeLessThanOrEqual(9000);
   });
 
-  test("uses Storj's 64 MiB whatever is wished below it", () => {
-    expect(planParts({ sizeBytes: GIB, traits: traitsOf("storj"), wishedPartBytes: 5 * MIB }).partBytes).toBe(64 * MIB);
+  test("uses Storj's 64 MiB whatever is requested below it", () => {
+    expect(planParts({ sizeBytes: GIB, traits: traitsOf("storj"), requestedPartBytes: 5 * MIB }).partBytes).toBe(
+      64 * MIB,
+    );
   });
 
-  test("follows the wish of the engine within the limits, rounded up to a MiB", () => {
-    expect(planParts({ sizeBytes: GIB, traits: S3, wishedPartBytes: 20 * MIB - 5 }).partBytes).toBe(20 * MIB);
-    expect(planParts({ sizeBytes: GIB, traits: S3, wishedPartBytes: 1 }).partBytes).toBe(5 * MIB);
-    expect(planParts({ sizeBytes: GIB, traits: S3, wishedPartBytes: 9 * GIB }).partBytes).toBe(5 * GIB);
+  test("follows the request of the engine within the limits, rounded up to a MiB", () => {
+    expect(planParts({ sizeBytes: GIB, traits: S3, requestedPartBytes: 20 * MIB - 5 }).partBytes).toBe(20 * MIB);
+    expect(planParts({ sizeBytes: GIB, traits: S3, requestedPartBytes: 1 }).partBytes).toBe(5 * MIB);
+    expect(planParts({ sizeBytes: GIB, traits: S3, requestedPartBytes: 9 * GIB }).partBytes).toBe(5 * GIB);
   });
 
   test("respects a store that takes few parts", () => {

@@ -47,7 +47,7 @@ export interface PlanInput {
   sizeBytes: number;
   traits: StoreTraits;
   /** The engine's preference for this link; the store's limits take precedence. */
-  wishedPartBytes?: number;
+  requestedPartBytes?: number;
 }
 
 /** Splits a file into parts. @throws Fault TOO_LARGE when the store cannot hold the file in one object */
@@ -63,9 +63,9 @@ export function planPartBytes(input: PlanInput): number {
     const most = formatBytes(traits.maxPartBytes * traits.maxParts);
     throw new Fault("TOO_LARGE", { op: "plan", detail: `the store takes at most ${most} in one object` });
   }
-  const wished = input.wishedPartBytes ?? defaultPartBytes(sizeBytes, traits);
+  const requested = input.requestedPartBytes ?? defaultPartBytes(sizeBytes, traits);
   const least = Math.max(traits.minPartBytes, Math.ceil(sizeBytes / Math.min(traits.maxParts, MOST_PARTS)));
-  return Math.min(roundUpToMib(Math.max(least, wished, 1)), traits.maxPartBytes);
+  return Math.min(roundUpToMib(Math.max(least, requested, 1)), traits.maxPartBytes);
 }
 
 /** Returns equal parts of a known total length; the last one may be shorter. */

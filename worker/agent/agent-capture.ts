@@ -74,7 +74,7 @@ export function capturingOf(
     signal,
     until: signal,
     over: () => null,
-    isClosed: () => agent.stand.isDrained || (agent.preparesRuns && !agent.prepared.has(watch.run)),
+    isPaused: () => agent.stand.isDrained || (agent.preparesRuns && !agent.prepared.has(watch.run)),
     ...about,
     onBefore: (candidate, look) => beginLine(agent, watch, { candidate, look }),
     onSeen: (run, { step, at }, { stepFrom }) => {
@@ -106,7 +106,7 @@ export function capturingOf(
         reporter.waitingFor,
       );
     },
-    onClosed: () => agent.uploader.wake(),
+    onFilesKnown: () => agent.uploader.wake(),
     onDoubt: (about) => doubtStored(agent, { run: watch.run, ...about }),
     onPassedOver: (candidate) => {
       agent.refused.delete(candidate.path);

@@ -1,7 +1,7 @@
 import { assertNoKey } from "../standalone/key-file.ts";
 import { isAbsolute, normalize, resolve } from "node:path";
 import type { Config } from "../command-line/config.ts";
-import { wishedName } from "../host/facts.ts";
+import { requestedName } from "../host/facts.ts";
 import { readLimits } from "../limits/read-limits.ts";
 import type { Limits } from "../limits/throttle.ts";
 import { readHubAddress } from "../hub-link/hub-address.ts";
@@ -127,7 +127,7 @@ export function readAgentOptions(config: Config): AgentOptions {
     metricsFile: metricsFile === null ? null : resolve(metricsFile),
     token: config.text("token"),
     withSaladIdentity: config.isOn("salad-identity"),
-    name: wishedName(config.text("name")),
+    name: requestedName(config.text("name")),
     watches: watchesOf(config).map((watch) => (group === null ? watch : { ...watch, group })),
     group,
     settleMs: config.durationMs("settle"),

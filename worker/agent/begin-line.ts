@@ -37,7 +37,8 @@ const MOST_LINES = 16;
 
 /**
  * Opens a new epoch when a program writes a lower step than the run has reached: training began anew. Earlier checkpoints stay
- * in the bucket. A step also begins a line when its program was given a time of writing, which no step exceeds. In a group of
+ * in the bucket. No counted step exceeds a number that was read from a time of writing. So if the program was given a checkpoint with
+ * such a number, its first counted step begins a new line. In a group of
  * nodes the first to write opens the epoch, and the others join it. Does nothing when the hub is too old. Returns the line that the
  * checkpoint belongs to while the hub cannot be asked to open it (`openLines`); null: it belongs to the present epoch.
  * Faults: EPOCH_OVER, NO_SPACE, WRITE_FAILED.

@@ -25,7 +25,7 @@ const choose = (about: Partial<ResumeInput>) =>
     isFirstStart: false,
     since: 7_500,
     parentStep: null,
-    wish: { kind: "newest" },
+    choice: { kind: "newest" },
     local: [],
     ...about,
   });
@@ -149,14 +149,14 @@ describe("where a person chooses", () => {
   const local = [at(500, known), at(600), at(700, known)];
 
   test("the bucket's newest is gone on from, and newer ones on this disk are moved away", () => {
-    const { from, setAside } = choose({ wish: { kind: "bucket" }, local });
+    const { from, setAside } = choose({ choice: { kind: "bucket" }, local });
     expect(from).toEqual({ kind: "local", path: "/work/checkpoint-500", step: 500, source: "name" });
     expect(setAside).toEqual([at(600), at(700, known)]);
   });
 
   test("the beginning leaves nothing of the run in sight", () => {
     const { from, setAside, left } = choose({
-      wish: { kind: "beginning" },
+      choice: { kind: "beginning" },
       newest: null,
       local: [...local, at(800, { content: "opaque" })],
     });
@@ -167,7 +167,7 @@ describe("where a person chooses", () => {
 
   test("a step that is not on this disk is fetched", () => {
     const chosen = { ...newest, step: 300 };
-    const { from, setAside } = choose({ wish: { kind: "bucket" }, newest: chosen, local });
+    const { from, setAside } = choose({ choice: { kind: "bucket" }, newest: chosen, local });
     expect(from).toEqual({ kind: "restore", ...chosen });
     expect(setAside).toEqual(local);
   });

@@ -34,7 +34,7 @@ export interface LocalCheckpoint {
   data?: readonly string[];
 }
 
-/** Wish of a person (`--from`): the newest anywhere (the default), the newest in the bucket, or a start from the beginning. */
+/** Choice of a person (`--from`): the newest anywhere (the default), the newest in the bucket, or a start from the beginning. */
 export type ResumeChoice = { kind: "newest" } | { kind: "bucket" } | { kind: "beginning" };
 
 export interface ResumeInput {
@@ -48,7 +48,7 @@ export interface ResumeInput {
   since: number;
   /** Step from which the present epoch started; null: the beginning. */
   parentStep: number | null;
-  wish: ResumeChoice;
+  choice: ResumeChoice;
   local: readonly LocalCheckpoint[];
 }
 
@@ -128,20 +128,20 @@ export function movedWith(
 /** Times of some disks are rounded to so much. */
 const COARSE_MS = 2_000;
 
-function chooseFrom({ newest, isSameEpoch, isFirstStart, wish, local }: ResumeInput): Resume["from"] {
-  if (wish.kind === "beginning") return { kind: "start" };
+function chooseFrom({ newest, isSameEpoch, isFirstStart, choice, local }: ResumeInput): Resume["from"] {
+  if (choice.kind === "beginning") return { kind: "start" };
   const isTrusted = (one: LocalCheckpoint): boolean => {
     if (one.state !== "whole") return false;
-    if (newest === null) return wish.kind === "newest";
+    if (newest === null) return choice.kind === "newest";
     // A local copy of the bucket's newest checkpoint need not be downloaded again.
     const isThatOne = one.isKnown && one.step === newest.step;
     // A higher step that was written before the newest belongs to an earlier line of training.
     const isLater = one.step === newest.step || one.writtenAt >= newest.capturedAt - COARSE_MS;
-    return wish.kind === "newest" && isSameEpoch ? one.step >= newest.step && isLater : isThatOne;
+    return choice.kind === "newest" && isSameEpoch ? one.step >= newest.step && isLater : isThatOne;
   };
   // Without Tidemark the program would have continued from this older checkpoint.
   const isBelieved = (one: LocalCheckpoint): boolean =>
-    wish.kind === "newest" && newest === null && isFirstStart && one.state === "doubtful";
+    choice.kind === "newest" && newest === null && isFirstStart && one.state === "doubtful";
   const best = highest(local.filter((one) => isTrusted(one) || isBelieved(one)));
   if (best !== null) return { kind: "local", path: best.path, step: best.step, source: best.stepSource };
   if (newest === null) return { kind: "start" };

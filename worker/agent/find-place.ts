@@ -19,8 +19,8 @@ export async function findPlace(
   { checkpointId, place }: FoundPlace,
 ): Promise<ShownPlace> {
   if (place !== undefined) return place;
-  const wish = { hub, signal, command: { checkpointId }, withArchived: true };
-  const { manifest: stored } = await readCheckpoint(systemClock, wish);
+  const request = { hub, signal, command: { checkpointId }, withArchived: true };
+  const { manifest: stored } = await readCheckpoint(systemClock, request);
   const { manifest } = await unlock(systemClock, { hub, signal }, stored);
   return placeOf(manifest, "place" in manifest ? manifest.place : null);
 }

@@ -7,7 +7,7 @@ import type { Unreadable } from "#storage/answers/archived-fault.ts";
 import { isSealed } from "#storage/encryption/open-manifest.ts";
 import { tensorFiles } from "#storage/tensors/tensor-files.ts";
 import type { Agent } from "./agent-assemble.ts";
-import { assertFree } from "../restore/placement/assert-free.ts";
+import { assertTargetUnused } from "../restore/placement/assert-target-unused.ts";
 import { assertPlace } from "../restore/placement/assert-place.ts";
 import type { StoredFile, StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import type { Engine } from "../transfer/engine.ts";
@@ -58,7 +58,7 @@ export async function previewRestore(agent: Agent, wanted: Preview): Promise<Com
     Object.assign(facts, { there: kind, thereFiles: files, thereBytes: bytes });
     if (wanted.isOwn !== true) await assertPlace(target, agent.places);
     for (const { path } of landing) placeUnder(target, path);
-    if (wanted.files != null || wanted.tensors != null) await assertFree(target, landing);
+    if (wanted.files != null || wanted.tensors != null) await assertTargetUnused(target, landing);
     const parent = await nearestFolder(dirname(target));
     facts["freeBytes"] = (await readRoom(parent)).freeBytes;
     await assertRoom(parent, room);

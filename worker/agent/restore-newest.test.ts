@@ -34,8 +34,8 @@ async function restoreFrom(faults: Record<number, FaultCode>, mayFallBack: boole
     },
   };
   const pathOf = ({ step }: { step: number }) => `/checkpoints/${step}`;
-  const wish = { run, found: found(30), pathOf, mayFallBack };
-  const restored = await restoreNewest(agent as never, wish);
+  const request = { run, found: found(30), pathOf, mayFallBack };
+  const restored = await restoreNewest(agent as never, request);
   return { said, path: restored.path, passedOver: restored.passedOver };
 }
 

@@ -13,9 +13,9 @@ export interface Clock {
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  sleep: async (wishedMs, signal) => {
+  sleep: async (requestedMs, signal) => {
     // In a busy process the moment may have passed; Node warns of a negative time on stderr.
-    const ms = Math.max(0, wishedMs);
+    const ms = Math.max(0, requestedMs);
     if (signal === undefined) {
       await delay(ms);
       return;

@@ -114,7 +114,7 @@ test("nothing goes behind the end of a file, from what is no file, or to a socke
   near.destroy();
   expect(direct.sendFile({ fd, offset: 0, bytes: 10 })).toBe("failed");
   expect(direct.whenRoom(() => undefined)).toBe(false);
-  expect(direct.paced()?.told()).toBeNull();
+  expect(direct.paced()?.tcpInfo()).toBeNull();
 });
 
 test("nothing goes before what Node has still to write", async () => {
@@ -145,7 +145,7 @@ test("a socket keeps to a pace, and tells what has been acknowledged", async () 
   const fd = openFile(bytes);
   const { far, direct } = await openPair();
   const paced = direct.paced();
-  const before = paced?.told()?.ackedBytes ?? Number.NaN;
+  const before = paced?.tcpInfo()?.ackedBytes ?? Number.NaN;
   const startedAt = performance.now();
   paced?.pace(5_000_000);
   const sending = sendAll(direct, { fd, offset: 0, bytes: bytes.length });
@@ -153,7 +153,7 @@ test("a socket keeps to a pace, and tells what has been acknowledged", async () 
   await sending;
   // The first ten packets, of 64 KB here, are not paced. Never sooner; without a pace it takes milliseconds.
   expect(performance.now() - startedAt).toBeGreaterThan(300);
-  const after = paced?.told();
+  const after = paced?.tcpInfo();
   expect(after?.ackedBytes).toBeGreaterThan(before + 3_000_000);
   expect(after?.ackedBytes).toBeLessThanOrEqual(before + bytes.length);
   expect(after?.rttMs).toBeGreaterThan(0);

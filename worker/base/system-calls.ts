@@ -21,7 +21,7 @@ export interface SystemCalls {
   /** Paces a TCP socket evenly at that rate. Infinity: as fast as it can. Returns false when this system cannot. */
   pace(socketFd: number, bytesPerSecond: number): boolean;
   /** Returns what a TCP socket has measured; null when that cannot be read. */
-  told(socketFd: number): Told | null;
+  tcpInfo(socketFd: number): TcpInfo | null;
   /**
    * Removes pages of a mapped file from resident memory; the next use reads them from the file. Changes to the pages would be
    * lost. Returns false when they stayed.
@@ -30,7 +30,7 @@ export interface SystemCalls {
 }
 
 /** Measurements of a TCP socket (`TCP_INFO`). */
-export interface Told {
+export interface TcpInfo {
   /** Bytes of all requests that the peer has acknowledged. */
   ackedBytes: number;
   /** Recent RTT, and the least one below. Both are of packets with data, whose acknowledgment the receiver may delay. */
@@ -121,14 +121,14 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
   const watchFor = (happening: number): SocketWatch | null => {
     const epoll = create(EPOLL_CLOEXEC);
     if (epoll < 0) return null;
-    const wish = Buffer.alloc(EVENT.bytes);
-    wish.writeUInt32LE(happening, 0);
+    const event = Buffer.alloc(EVENT.bytes);
+    event.writeUInt32LE(happening, 0);
     const events = Buffer.alloc(EVENT.bytes * MOST_TOLD);
     return {
       close: () => void close(epoll),
       add: (socketFd) => {
-        wish.writeInt32LE(socketFd, EVENT.dataAt);
-        return control(epoll, EPOLL_CTL_ADD, socketFd, wish) === 0;
+        event.writeInt32LE(socketFd, EVENT.dataAt);
+        return control(epoll, EPOLL_CTL_ADD, socketFd, event) === 0;
       },
       take: () => {
         const count = Math.max(0, wait(epoll, events, MOST_TOLD, 0));
@@ -142,7 +142,7 @@ function callsBy(koffi: Koffi | null): SystemCalls | null {
       else write64(rate, Math.ceil(bytesPerSecond));
       return setsockopt(socketFd, SOL_SOCKET, SO_MAX_PACING_RATE, rate, rate.length) === 0;
     },
-    told: (socketFd) => {
+    tcpInfo: (socketFd) => {
       infoBytes.writeUInt32LE(info.length);
       const isTold = getsockopt(socketFd, IPPROTO_TCP, TCP_INFO, info, infoBytes) === 0;
       if (!isTold || infoBytes.readUInt32LE() < INFO.leastBytes) return null;

@@ -16,7 +16,7 @@ function diary() {
   };
 }
 
-test("what was begun at different times is looked at in the same moments, each as often as it wishes", () => {
+test("what was begun at different times is looked at in the same moments, each as often as it asks for", () => {
   const coalescer = createTimerCoalescer();
   const { tell, moments, times } = diary();
   coalescer.every(250, tell("often"));

@@ -8,7 +8,7 @@ import type { BenchOptions } from "./options.ts";
 import { benchTables, caseLines } from "./messages.ts";
 
 /** Facts that a comparison prints from its start to its tables, with a hub or without one. */
-export interface Told {
+export interface BenchFacts {
   id: string;
   /** Name of the bucket for people. */
   place: string;
@@ -18,12 +18,12 @@ export interface Told {
   options: BenchOptions;
 }
 
-const factsOf = ({ id, profile, page, options }: Told) => {
+const factsOf = ({ id, profile, page, options }: BenchFacts) => {
   const { directions, rounds, seed, sizeBytes, partBytes, connections } = options;
   return { id, profile, page, directions, rounds, seed, sizeBytes, partBytes, connections };
 };
 
-export function sayBegun(terminal: Terminal, about: Told, engines: readonly EngineName[]): void {
+export function sayBegun(terminal: Terminal, about: BenchFacts, engines: readonly EngineName[]): void {
   const text = `Comparing ${engines.length} engines at ${about.place}, order of seed ${about.options.seed}.`;
   terminal.say(text, { type: "bench-started", engines, ...factsOf(about) });
 }
@@ -32,7 +32,7 @@ export const sayCase = (terminal: Terminal, end: BenchCaseEnd, at: { index: numb
   terminal.say(caseLines(end, at), { type: "case", ...end, ...at });
 
 /** Prints the tables. @returns the exit code. Faults: that of the first case when all have failed. */
-export function sayTables(terminal: Terminal, about: Told, ends: readonly BenchCaseEnd[]): number {
+export function sayTables(terminal: Terminal, about: BenchFacts, ends: readonly BenchCaseEnd[]): number {
   const { options, page } = about;
   const summary = summarize(ends.map((end) => ({ ...end, subject: String(end.round) })));
   const failed = ends.filter(({ fault }) => fault !== null);

@@ -8,7 +8,7 @@ import { joinHub, type JoinedHub } from "../hub-link/joined-hub.ts";
 import { usage, type CommandContext } from "../command-line/command-context.ts";
 import { askTurn, runTurn } from "./hub-turn.ts";
 import { lookFor } from "./look-for.ts";
-import { sayBegun, sayCase, sayTables, type Told } from "./say-bench.ts";
+import { sayBegun, sayCase, sayTables, type BenchFacts } from "./say-bench.ts";
 import { readBenchOptions, type BenchOptions } from "./options.ts";
 
 /**
@@ -33,7 +33,7 @@ export async function benchThroughHub(context: CommandContext & { where: Where }
   const id = randomUUID();
   const { profileId, profileName, bucket } = target;
   const page = `${joined.base}/benchmarks/${id}`;
-  const about: Told = { id, place: `${profileName} (${bucket})`, profile: profileName, page, options };
+  const about: BenchFacts = { id, place: `${profileName} (${bucket})`, profile: profileName, page, options };
   const engines = [...looked.keys()];
   const request = { id, profileId, settings: readSettings(options, engines), seed: options.seed };
   const { turnId } = await joined.hub.ask("benchStart", (client, limit) =>

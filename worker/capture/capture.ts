@@ -13,7 +13,6 @@ import { fileIdentity } from "../base/file-identity.ts";
 
 const md5Hex = z.string().regex(/^[0-9a-f]{32}$/);
 
-/** A checkpoint that this node has secured and that is not safe yet. It stays in the ledger until it is. */
 const capturedFile = z.object({
   path: filePath,
   sizeBytes: byteCount,
@@ -41,6 +40,7 @@ const openCapture = z.object({
   isPart: z.boolean(),
 });
 
+/** A checkpoint that this node has secured. It stays in the ledger until its end is in the outbox. */
 export const capture = z.object({
   /** Also the id of the checkpoint. */
   id,

@@ -12,8 +12,8 @@ import { isOfOneUnopened, isOfOneLine } from "./ledger.ts";
  * Limits the disk space of captures. Platforms kill a container that uses more than it asked for, so the budget is checked
  * before a byte is copied. Linked files count in full: as soon as the program rotates its own copy away, only the capture holds
  * them. When the budget is full, waiting and failed captures that a newer one of their run supersedes make room, and are
- * recorded as superseded; that of an earlier line is told with its size. So a night of refusals does not keep the newest checkpoint from being captured. A capture that is
- * being sent is never removed.
+ * recorded as superseded. When the last capture of an earlier line is removed, the reason gives its size. So captures that the hub
+ * refused for hours do not block the newest checkpoint. A capture that is being sent is never removed.
  */
 export interface DiskBudget {
   /** Upper limit of all captures together, bytes. */

@@ -46,7 +46,7 @@ export interface Capturing extends TakeParts {
   /** Returns whether a checkpoint is ignored while it stays unchanged, because nothing shows that this run wrote it. */
   isLeft?(path: string, fingerprint: string): boolean;
   /** Returns whether nothing is captured now; later looks try again. */
-  isClosed?(): boolean;
+  isPaused?(): boolean;
   clock?: Clock;
   /** Called with the newest checkpoint in the folder, finished or not. */
   onSeen(run: RunName, newest: { step: number; at: number }, candidate: Candidate): void;
@@ -54,7 +54,7 @@ export interface Capturing extends TakeParts {
   onBefore?(candidate: Candidate, look: Look): Promise<UnopenedLine | null>;
   onCaptured(capture: Capture): void;
   /** Called when it became known which files belong to captures whose commit waited for that. */
-  onClosed?(): void;
+  onFilesKnown?(): void;
   /** Called with a committed checkpoint that turned out to lack files of its step, at each look until it is whole. */
   onDoubt?(about: { checkpointId: string; step: number; why: string }): void | Promise<void>;
   /** Whether the program said that all it has written is finished, so that no capture waits for more files. Left out: it did not. */
@@ -79,7 +79,7 @@ export async function keepCapturing(capturing: Capturing): Promise<void> {
   if (how === null || capturing.signal.aborted) return;
   await lookLast(watching, how, capturing.signal);
   if (await closeAll(capturing.ledger, { run: capturing.watch.run, how: how === "done" ? "done" : "crashed" }))
-    capturing.onClosed?.();
+    capturing.onFilesKnown?.();
 }
 
 /** Longest wait of `takeFinished`; what needs longer is left to the watcher. */
@@ -102,7 +102,7 @@ export async function takeFinished(capturing: Capturing, until: AbortSignal): Pr
     await clock.sleep(leftMs, until);
   }
   // Whoever asks for this says that its saves are complete.
-  if (await closeAll(ledger, { run: watch.run, how: "done" })) capturing.onClosed?.();
+  if (await closeAll(ledger, { run: watch.run, how: "done" })) capturing.onFilesKnown?.();
 }
 
 async function lookLast(watching: WatchingHere, how: ProgramOver, signal: AbortSignal): Promise<void> {
@@ -202,7 +202,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
       capturing.onSeen(watch.run, run.seen, newest);
     },
     onPassedOver: async (candidate, look) => {
-      if (capturing.isClosed?.() === true) return;
+      if (capturing.isPaused?.() === true) return;
       await outbox.add(passedOver(watch, { candidate, look, at: wallNow() }));
       await ledger.remember(candidate.path, look.fingerprint);
       await ledger.rememberSet(candidate.path, look);
@@ -213,7 +213,7 @@ function watchingOf(capturing: Capturing): WatchingHere {
     tellUntold: refusals.tellUntold,
     onFault: capturing.onFault,
     onFinished: async (candidate, look) => {
-      if (capturing.isClosed?.() === true) return false;
+      if (capturing.isPaused?.() === true) return false;
       const newLine = (await capturing.onBefore?.(candidate, look)) ?? null;
       const left: BesideLeft[] = [];
       const parts = { ...capturing, onBesideLeft: (names: readonly BesideLeft[]) => void left.push(...names) };
@@ -231,9 +231,9 @@ function watchingOf(capturing: Capturing): WatchingHere {
       });
       if (taken === null) return true;
       for (const { id } of within) await ledger.update(id, { replacedBy: taken.id });
-      if (within.length > 0) capturing.onClosed?.();
+      if (within.length > 0) capturing.onFilesKnown?.();
       // It may have been committed since the look that found its late file.
-      await doubtStored(capturing, candidate, look);
+      await doubtPartsStored(capturing, candidate, look);
       refusals.forget(candidate.path);
       capturing.onCaptured(taken);
       await refusals.saySpecial(candidate, look);
@@ -251,9 +251,9 @@ async function followLooked(
 ): Promise<void> {
   const { ledger, wallNow, settleMs } = capturing;
   const about = { isKnown, wallNow: wallNow(), waitMs: settleMs * QUIET_TIMES };
-  if (await followShape(ledger, candidate, about)) capturing.onClosed?.();
+  if (await followShape(ledger, candidate, about)) capturing.onFilesKnown?.();
   // At once, and not when the late file is finished: nothing may call the half step safe until then.
-  if (!isKnown) return doubtStored(capturing, candidate, look);
+  if (!isKnown) return doubtPartsStored(capturing, candidate, look);
   const { step, lacks } = candidate;
   const checkpointId = lacks === undefined ? null : ledger.storedAs(candidate.path, look.fingerprint);
   if (checkpointId !== null && lacks !== undefined)
@@ -261,7 +261,7 @@ async function followLooked(
 }
 
 /** Doubts the committed checkpoints that hold a part of this step. */
-async function doubtStored(
+async function doubtPartsStored(
   { ledger, onDoubt }: Pick<Capturing, "ledger" | "onDoubt">,
   candidate: Candidate,
   look: Look,

@@ -10,7 +10,7 @@ import { checkpointPlace } from "#protocol/checkpoint/place.ts";
 import { openJournal } from "../base/journal.ts";
 import type { Capture } from "./capture.ts";
 import { contentOf } from "./ledger-books.ts";
-import { EVERY_RUN, nextToUpload, openLedger, overtakenBy, readLedger, supersededBy } from "./ledger.ts";
+import { EVERY_RUN, nextToUpload, openLedger, supersededBy, readLedger, supersededAmong } from "./ledger.ts";
 
 let folder: string;
 beforeEach(async () => {
@@ -289,14 +289,14 @@ test("latest wins among those that wait; the one under way, a single one and oth
   const running = captureOf(100, { state: "running" });
   const waiting = [captureOf(200), captureOf(300), captureOf(400)];
   const other = captureOf(50, { run: runName.parse("other") });
-  expect(supersededBy([running, ...waiting, other]).map(({ step }) => step)).toEqual([200, 300]);
-  expect(supersededBy([running, captureOf(200)])).toEqual([]);
+  expect(supersededAmong([running, ...waiting, other]).map(({ step }) => step)).toEqual([200, 300]);
+  expect(supersededAmong([running, captureOf(200)])).toEqual([]);
   expect(nextToUpload([captureOf(400), other])?.step).toBe(50);
 });
 
 test("one that was interrupted counts as under way; of several the newest does", () => {
   const begun = (step: number) => captureOf(step, { startedAt: 1 });
-  const stepsOf = (...captures: Capture[]) => supersededBy(captures).map(({ step }) => step);
+  const stepsOf = (...captures: Capture[]) => supersededAmong(captures).map(({ step }) => step);
   expect(stepsOf(begun(100), captureOf(200), captureOf(300))).toEqual([200]);
   expect(stepsOf(begun(100), begun(200), captureOf(300))).toEqual([100]);
   expect(stepsOf(begun(100), begun(200))).toEqual([100]);
@@ -367,12 +367,12 @@ test("a ledger that nobody holds is read without being changed, and one that is 
 
 test("a final model and a checkpoint of one run never take each other's place", () => {
   const final = (step: number) => captureOf(step, { id: `final-${step}`, role: "final-model" });
-  expect(supersededBy([captureOf(60), final(60)])).toEqual([]);
-  expect(idsOf(supersededBy([captureOf(50), captureOf(60), final(50), final(60)]))).toEqual([
+  expect(supersededAmong([captureOf(60), final(60)])).toEqual([]);
+  expect(idsOf(supersededAmong([captureOf(50), captureOf(60), final(50), final(60)]))).toEqual([
     "checkpoint-50",
     "final-50",
   ]);
-  expect(idsOf(overtakenBy({ ...final(60), state: "done" }, [captureOf(50), final(50)]))).toEqual(["final-50"]);
+  expect(idsOf(supersededBy({ ...final(60), state: "done" }, [captureOf(50), final(50)]))).toEqual(["final-50"]);
 });
 
 test("a final model that is safe is no step to go on from", async () => {
@@ -392,9 +392,9 @@ test("of two lines of training each keeps its newest that waits, however high th
     [...before, ...now],
     [...now, ...before],
   ]) {
-    expect(idsOf(supersededBy(all)).toSorted()).toEqual(["checkpoint-10", "checkpoint-90"]);
-    expect(idsOf(overtakenBy(captureOf(30, { epoch: 3, state: "done" }), all))).toEqual(idsOf(now));
-    expect(idsOf(overtakenBy(captureOf(110, { epoch: 2, state: "done" }), all))).toEqual(idsOf(before));
+    expect(idsOf(supersededAmong(all)).toSorted()).toEqual(["checkpoint-10", "checkpoint-90"]);
+    expect(idsOf(supersededBy(captureOf(30, { epoch: 3, state: "done" }), all))).toEqual(idsOf(now));
+    expect(idsOf(supersededBy(captureOf(110, { epoch: 2, state: "done" }), all))).toEqual(idsOf(before));
   }
 });
 
@@ -404,7 +404,7 @@ test("a line that was not opened yet keeps its newest, and its captures have no 
   for (const step of [90, 100]) await ledger.add(captureOf(step, { epoch: 2 }), `print ${step}`);
   for (const step of [10, 20]) await ledger.add(captureOf(step, { epoch: null, newLine }), `print ${step}`);
   await ledger.noteEpoch("llama", 2);
-  expect(idsOf(supersededBy(ledger.all())).toSorted()).toEqual(["checkpoint-10", "checkpoint-90"]);
+  expect(idsOf(supersededAmong(ledger.all())).toSorted()).toEqual(["checkpoint-10", "checkpoint-90"]);
   await ledger.close();
   ledger = await open();
   expect(ledger.get("checkpoint-20")).toMatchObject({ epoch: null, newLine });
@@ -480,6 +480,6 @@ test("checkpoints in several watched folders of a run never take each other's pl
       place: { path: filePath.parse(`checkpoint-${step}`), kind: "folder", root: { index, name: "w" } },
     });
   const all = [inRoot(100, 0), inRoot(200, 0), inRoot(100, 1), inRoot(150, 1)];
-  expect(idsOf(supersededBy(all))).toEqual(["0-100", "1-100"]);
-  expect(idsOf(overtakenBy(inRoot(300, 0), all))).toEqual(["0-100", "0-200"]);
+  expect(idsOf(supersededAmong(all))).toEqual(["0-100", "1-100"]);
+  expect(idsOf(supersededBy(inRoot(300, 0), all))).toEqual(["0-100", "0-200"]);
 });

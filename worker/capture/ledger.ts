@@ -11,10 +11,6 @@ import { apply, emptyBooks, ledgerLine, linesOf, type Books, type Line } from ".
 import { noteReached, reachedIn, reachedOf, type ReachedStep } from "./reached-steps.ts";
 import { openPieceOf, type KeptPiece, type SafePoint } from "./safe-points.ts";
 
-/**
- * The queue of captures, on disk before anybody is told of them. A capture stays in it until its end is in the outbox, so a
- * kill at any instant loses neither the capture nor its end. Every move goes through the table in protocol/wire/transfer.ts.
- */
 /** Suffix of a path for the fingerprint of its files without labels. */
 const UNLABELED = "#unlabeled";
 
@@ -24,6 +20,10 @@ const LOOSE = "#loose";
 /** Stands for all runs in place of a run's name. */
 export const EVERY_RUN = "*";
 
+/**
+ * The queue of captures, on disk before anybody is told of them. A capture stays in it until its end is in the outbox, so a
+ * kill at any instant loses neither the capture nor its end. Every move goes through the table in protocol/wire/transfer.ts.
+ */
 export interface Ledger {
   /** Adds a capture. `isUnfinished`: nothing shows that its program had finished it. */
   add(capture: Capture, fingerprint: string, isUnfinished?: boolean): Promise<void>;
@@ -339,7 +339,7 @@ export async function readLedger(path: string): Promise<LeftLedger> {
  * capture and a single waiting one are never among them, nor is the last one that was interrupted under way. Otherwise nothing
  * would become safe when checkpoints come faster than uploads.
  */
-export function supersededBy(captures: readonly Capture[]): Capture[] {
+export function supersededAmong(captures: readonly Capture[]): Capture[] {
   const waiting = captures.filter(({ state }) => state === "waiting");
   const newest = newestOfLines(waiting);
   const underWay = newestOfLines(waiting.filter(({ startedAt }) => startedAt !== null));
@@ -347,16 +347,15 @@ export function supersededBy(captures: readonly Capture[]): Capture[] {
 }
 
 /** Returns older waiting captures of the run of one that is safe now: they make nothing safer any more. */
-export const overtakenBy = (safe: Capture, captures: readonly Capture[]): Capture[] =>
+export const supersededBy = (safe: Capture, captures: readonly Capture[]): Capture[] =>
   captures.filter((item) => item.state === "waiting" && isOfOneLine(item, safe) && isNewer(safe, item));
 
 /** Returns whether one of them may take the place of the other: a final model and a checkpoint never do. */
 export const isOfOneLine = (a: OfLine, b: OfLine): boolean => lineOf(a) === lineOf(b);
 
 /**
- * A capture that may be incomplete takes no place of a complete one, and one of another watched folder of the run or of another
- * epoch of none: the last checkpoint before a new line of training is the newest of its line. `root`: when the capture is not
- * taken yet.
+ * A capture replaces only one of the same run, role, watched folder and epoch, and a doubtful capture never replaces a complete
+ * one. So the last checkpoint before a new line of training stays. `root`: the watched folder of a capture that is not taken yet.
  */
 type OfLine = Pick<Capture, "run" | "role" | "doubt" | "epoch" | "newLine"> & {
   place?: Capture["place"];

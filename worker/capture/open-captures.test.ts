@@ -134,7 +134,7 @@ test("a second step with the same files ends the wait", async () => {
       [0, "model_10.pt"],
       [15_000, "model_20.pt"],
     ],
-    { onClosed: () => void closed++ },
+    { onFilesKnown: () => void closed++ },
   );
   expect(taken()).toEqual([
     ["model_10.pt", "closed"],

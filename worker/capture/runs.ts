@@ -37,7 +37,7 @@ export interface Runs {
    * Asks the hub again, because the newest checkpoint may be another one by now. `from`: where a person wants the run to start.
    * `start`: the start of the program, in a group of several nodes that write the run together.
    */
-  askAnew(name: string, wish?: { from?: ClaimFrom; start?: string }): Promise<ClaimAnswer>;
+  askAnew(name: string, input?: { from?: ClaimFrom; start?: string }): Promise<ClaimAnswer>;
   /**
    * Opens the next epoch for a new line of training. In a group of nodes it joins the line that another node has opened
    * meanwhile. An older hub stays in the present epoch.
@@ -79,13 +79,13 @@ export function createRuns(
   const { group = null } = options;
   const ask = async (
     name: string,
-    { start, ...wish }: { from?: ClaimFrom; isLine?: true; branch?: LineBranch; lineAfter?: number; start?: string },
+    { start, ...input }: { from?: ClaimFrom; isLine?: true; branch?: LineBranch; lineAfter?: number; start?: string },
   ): Promise<ClaimAnswer> => {
     const run = runOf(name);
     const together = group === null ? {} : { group: { ...group, ...(start !== undefined && { start }) } };
     try {
       const claim = await options.hub.ask("claimEpoch", (client, signal) =>
-        client.node.claimEpoch.mutate({ run: run.name, ...wish, ...together }, { signal }),
+        client.node.claimEpoch.mutate({ run: run.name, ...input, ...together }, { signal }),
       );
       if (group !== null && claim.groupOf !== group.of) {
         const detail = "the hub is older than this worker and does not join pieces of several nodes; update it first";
@@ -98,11 +98,11 @@ export function createRuns(
       await options.onClaimed?.(run, claim);
       return claim;
     } catch (error) {
-      if (isFault(error) && error.code === "EPOCH_OVER" && wish.lineAfter === undefined) end(name, error);
+      if (isFault(error) && error.code === "EPOCH_OVER" && input.lineAfter === undefined) end(name, error);
       throw error;
     }
   };
-  const askAnew: Runs["askAnew"] = (name, wish = {}) => ask(name, wish);
+  const askAnew: Runs["askAnew"] = (name, input = {}) => ask(name, input);
   return {
     beginLine: (name, branch) => ask(name, { isLine: true, branch }),
     joinLine: async (name) => {

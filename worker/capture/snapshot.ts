@@ -256,7 +256,7 @@ async function secure(job: SnapshotJob, about: ToSecure): Promise<CapturedFile> 
     : planParts({
         sizeBytes,
         traits: job.traits,
-        ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+        ...(job.partBytes === null ? {} : { requestedPartBytes: job.partBytes }),
       });
   const sums: string[] = [];
   const md5s: string[] = [];

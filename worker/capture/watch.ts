@@ -68,7 +68,7 @@ export interface Watching {
   onOther(candidate: Candidate, about: { look: Look; why: string }): Promise<void>;
   /** Called with the files that belong to no candidate. */
   onUntaken(untaken: Untaken): Promise<void>;
-  /** Called with each checkpoint of a look before it is judged. `isKnown`: it was captured, passed over or refused as it is. */
+  /** Called with each candidate of a look that was recognised as a checkpoint, before it is decided whether it is finished. `isKnown`: it was captured, passed over or refused as it is. */
   onLooked(candidate: Candidate, about: { look: Look; isKnown: boolean }): Promise<void>;
   onSeen(newest: Candidate, look: Look): void;
   /** Called at the end of each look, to report what could not be reported before. */
@@ -110,8 +110,8 @@ export function readWatches(given: {
   }
   const watches = folders.map((folder, at) => {
     const run = runs.length === 1 ? runs[0] : runs[at];
-    const wished = run ?? basename(resolve(folder)).replaceAll(/[^A-Za-z0-9._-]/g, "-");
-    const parsed = runName.safeParse(wished);
+    const requested = run ?? basename(resolve(folder)).replaceAll(/[^A-Za-z0-9._-]/g, "-");
+    const parsed = runName.safeParse(requested);
     if (!parsed.success) {
       const subject = run === undefined ? `--watch ${folder}` : `--run ${run}`;
       throw new Fault("BAD_INPUT", {

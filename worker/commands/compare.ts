@@ -40,7 +40,7 @@ export async function compareStored(
   const inspector = openInspector();
   try {
     const sides: Side[] = [];
-    for (const wish of wanted) sides.push(await openSide({ opened, keyFile, inspector, signal }, wish));
+    for (const point of wanted) sides.push(await openSide({ opened, keyFile, inspector, signal }, point));
     const [from, after] = sides;
     if (from === undefined || after === undefined) throw new Fault("INTERNAL", { op: "compare" });
     const compared = await compareSides(from, after);
@@ -57,11 +57,11 @@ const named = ({ run, step, checkpointId }: Side) => ({ run, step, checkpointId 
 
 async function openSide(
   looking: Looking & { inspector: Inspector },
-  wish: ReturnType<typeof readRunToRestore>,
+  point: ReturnType<typeof readRunToRestore>,
 ): Promise<Side> {
-  const { listed, ...checkpoint } = await openStored({ ...looking, op: "compare" }, wish);
+  const { listed, ...checkpoint } = await openStored({ ...looking, op: "compare" }, point);
   const side = await sideOfStored(looking.inspector, checkpoint, looking.signal);
-  return { ...side, run: wish.run, step: listed.step, checkpointId: listed.checkpointId };
+  return { ...side, run: point.run, step: listed.step, checkpointId: listed.checkpointId };
 }
 
 function isSame(compared: PlacesCompared): boolean {

@@ -13,16 +13,16 @@ export async function presignPlace(context: CommandContext): Promise<number> {
   const { bucket, key } = oneKey(context, "presign");
   const method = (config.text("method") ?? "GET").toUpperCase();
   if (method !== "GET" && method !== "PUT") throw usage(`--method ${config.text("method")}`, "GET or PUT");
-  const wishedMs = config.durationMs("expires");
-  if (wishedMs < 1000 || wishedMs > MAX_LIFETIME_MS) {
+  const requestedMs = config.durationMs("expires");
+  if (requestedMs < 1000 || requestedMs > MAX_LIFETIME_MS) {
     throw usage(`--expires ${config.text("expires")}`, "from one second to seven days; the protocol allows no more");
   }
   const access = readAccess(config, bucket);
   const credential = await openKeys(config).fresh();
   const nowMs = Date.now();
   // The URL expires together with the key that signed it.
-  const lifetimeMs = Math.min(wishedMs, credential.endsAt === undefined ? Infinity : credential.endsAt - nowMs);
-  if (lifetimeMs < wishedMs) {
+  const lifetimeMs = Math.min(requestedMs, credential.endsAt === undefined ? Infinity : credential.endsAt - nowMs);
+  if (lifetimeMs < requestedMs) {
     const sentence = `The URL works until ${new Date(nowMs + lifetimeMs).toISOString()}: the key is a temporary one and ends then.`;
     terminal.say(sentence, { type: "note", sentence });
   }

@@ -29,11 +29,11 @@ export async function saveCheckpoint(command: AgentCommand & { operands: readonl
   const { config, terminal, signal, operands, platform } = command;
   const [path, extra] = operands;
   if (path === undefined || extra !== undefined) throw usage("save", "it takes one folder or file: tidemark save DIR");
-  const [wished, another] = config.list("run");
+  const [requested, another] = config.list("run");
   if (another !== undefined) throw usage(`--run ${another}`, "a checkpoint belongs to one run");
   const wanted = saveInput.safeParse({
     path: resolve(path),
-    run: wished,
+    run: requested,
     step: config.number("step") ?? undefined,
     wait: !config.isOn("no-wait"),
     priority: config.text("priority") ?? undefined,

@@ -14,16 +14,27 @@ const DID = { pause: "Paused", resume: "Resumed", retry: "Trying again:", cancel
  * cancellation cannot be undone. Faults: BAD_INPUT, NO_WORKER.
  */
 export const steerUploads =
-  (wish: z.infer<typeof steerInput>["wish"]) =>
+  (action: z.infer<typeof steerInput>["wish"]) =>
   async ({ config, operands, terminal, signal, home }: CommandContext): Promise<number> => {
     const [what, extra] = operands;
-    const shown = `tidemark ${wish} ${wish === "cancel" ? "RUN[@STEP]|--all" : "[RUN[@STEP]]"}`;
-    const isUnsaid = wish === "cancel" && (what === undefined) !== config.isOn("all");
-    if (extra !== undefined || isUnsaid) throw usage(wish, `it takes a run: ${shown}`);
+    const shown = `tidemark ${action} ${action === "cancel" ? "RUN[@STEP]|--all" : "[RUN[@STEP]]"}`;
+    const isUnsaid = action === "cancel" && (what === undefined) !== config.isOn("all");
+    if (extra !== undefined || isUnsaid) throw usage(action, `it takes a run: ${shown}`);
     const which: ReturnType<typeof readRunAtStep> | null = what === undefined ? null : readRunAtStep(what, shown);
     const state = await stateFolder(config.text("state"), home);
-    const { uploads } = await askLocal(state, { asked: "POST /v1/steer", body: { wish, ...which }, answer, signal });
-    const text = `${DID[wish]} ${uploads === 1 ? "one upload" : `${formatCount(uploads)} uploads`} of ${what ?? "this machine"}.`;
-    terminal.result(text, { type: "steered", wish, run: which?.run ?? null, step: which?.step ?? null, uploads });
+    const { uploads } = await askLocal(state, {
+      asked: "POST /v1/steer",
+      body: { wish: action, ...which },
+      answer,
+      signal,
+    });
+    const text = `${DID[action]} ${uploads === 1 ? "one upload" : `${formatCount(uploads)} uploads`} of ${what ?? "this machine"}.`;
+    terminal.result(text, {
+      type: "steered",
+      wish: action,
+      run: which?.run ?? null,
+      step: which?.step ?? null,
+      uploads,
+    });
     return 0;
   };

@@ -59,7 +59,7 @@ function readLabels(texts: readonly string[]): Record<string, string> {
 }
 
 /** Returns the name that this node asks the hub for. @throws Fault BAD_INPUT when a given name is not valid. */
-export function wishedName(given: string | null): string {
+export function requestedName(given: string | null): string {
   if (given !== null) {
     const parsed = nodeName.safeParse(given);
     if (!parsed.success) {

@@ -84,8 +84,8 @@ test("beside watched folders it is chosen only where no usual one can be had, an
   const usual = join(dir, "home");
   const [beside = ""] = statesBeside([join(dir, "volume/checkpoints")]);
   expect(beside).toBe(join(dir, "volume/.tidemark-state"));
-  expect(unusualState(join(usual, ".tidemark"), { wished: null, home: usual })).toBeNull();
-  expect(unusualState(beside, { wished: null, home: usual })).toContain(`--state ${beside}`);
+  expect(unusualState(join(usual, ".tidemark"), { requested: null, home: usual })).toBeNull();
+  expect(unusualState(beside, { requested: null, home: usual })).toContain(`--state ${beside}`);
   // One that was asked for and cannot be had is not replaced in silence.
   await writeFile(join(dir, "file"), "");
   await expect(stateFolder(join(dir, "file"), null, [beside])).rejects.toMatchObject({ code: "FOLDER_UNWRITABLE" });

@@ -11,11 +11,11 @@ const ANYBODY_WRITES = 0o002;
  * @throws Fault FOLDER_UNWRITABLE, FOLDER_NOT_OWN
  */
 export async function stateFolder(
-  wished: string | null,
+  requested: string | null,
   home: string | null,
   orElse: readonly string[] = [],
 ): Promise<string> {
-  const choices = [...stateChoices(wished, home), ...(wished === null ? orElse : [])];
+  const choices = [...stateChoices(requested, home), ...(requested === null ? orElse : [])];
   let reason: unknown = null;
   for (const choice of choices) {
     try {
@@ -41,8 +41,8 @@ export const statesBeside = (watched: readonly string[]): string[] => [
 ];
 
 /** Returns a sentence that names a state folder which is neither given nor a default; null otherwise. */
-export function unusualState(folder: string, about: { wished: string | null; home: string | null }): string | null {
-  if (stateChoices(about.wished, about.home).includes(folder)) return null;
+export function unusualState(folder: string, about: { requested: string | null; home: string | null }): string | null {
+  if (stateChoices(about.requested, about.home).includes(folder)) return null;
   const usual = stateChoices(null, about.home).join(" and ");
   return `Keeping what this worker has to remember in ${folder}: ${usual} cannot be written. Other commands find it with --state ${folder}.`;
 }
@@ -65,8 +65,8 @@ async function assertOwn(folder: string): Promise<void> {
 }
 
 /** Returns the folder that `stateFolder` would choose, if it exists; creates nothing. */
-export async function findStateFolder(wished: string | null, home: string | null): Promise<string | null> {
-  for (const choice of stateChoices(wished, home)) {
+export async function findStateFolder(requested: string | null, home: string | null): Promise<string | null> {
+  for (const choice of stateChoices(requested, home)) {
     if (await isUsable(choice)) return choice;
     // `stateFolder` would create this one, so no state exists yet.
     if ((await isMissing(choice)) && (await isUsable(dirname(choice)))) return null;
@@ -75,8 +75,10 @@ export async function findStateFolder(wished: string | null, home: string | null
 }
 
 /** Returns the candidates for the state folder, in order of preference. */
-export const stateChoices = (wished: string | null, home: string | null): readonly string[] =>
-  wished !== null ? [resolve(wished)] : ["/var/lib/tidemark", ...(home === null ? [] : [join(home, ".tidemark")])];
+export const stateChoices = (requested: string | null, home: string | null): readonly string[] =>
+  requested !== null
+    ? [resolve(requested)]
+    : ["/var/lib/tidemark", ...(home === null ? [] : [join(home, ".tidemark")])];
 
 const isUsable = (folder: string): Promise<boolean> =>
   access(folder, constants.W_OK | constants.X_OK).then(

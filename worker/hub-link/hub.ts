@@ -17,7 +17,7 @@ export interface Hub {
   /** Makes one call. @throws Faults of the procedure, HUB_UNREACHABLE, HUB_NOT_TIDEMARK, CANCELLED */
   ask<T>(op: string, work: Work<T>): Promise<T>;
   /** Opens the live stream to this node. The returned function closes it. */
-  openStream(input: { bootId: string }, told: StreamTold): () => void;
+  openStream(input: { bootId: string }, told: StreamHandlers): () => void;
   /** Whether the last call reached the hub. */
   readonly isUp: boolean;
   /** Says for a person what is asked and whether it answers: `the hub answers (https://hub.example)`. */
@@ -45,7 +45,7 @@ type Call<Procedure> = Procedure extends { mutate: (...args: infer Args) => Prom
     : never;
 
 /** Callbacks of a stream. */
-export interface StreamTold {
+export interface StreamHandlers {
   onData(data: unknown): void;
   onError(error: unknown): void;
   onComplete(): void;

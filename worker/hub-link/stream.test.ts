@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { systemClock } from "../base/clock.ts";
 import { Fault } from "#protocol/faults/fault.ts";
-import type { Hub, StreamTold } from "./hub.ts";
+import type { Hub, StreamHandlers } from "./hub.ts";
 import { listen, type Listening } from "./stream.ts";
 
 /** A hub whose stream stays open until it is left. `onOpen` may end it before. */
-function createTrial(onOpen: (told: StreamTold, count: number) => void = () => undefined) {
+function createTrial(onOpen: (told: StreamHandlers, count: number) => void = () => undefined) {
   const streams: { unsubscribed: boolean }[] = [];
   const openStream: Hub["openStream"] = (_, told) => {
     const stream = { unsubscribed: false };

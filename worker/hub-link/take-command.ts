@@ -17,10 +17,10 @@ import type { Outbox } from "./outbox.ts";
  */
 
 /** A command that is over once carried out, unlike those that move data, which the job runner runs and resumes. */
-export type Order = Exclude<Command, MovingCommand>;
-type OrderKind = Order["kind"];
+export type ImmediateCommand = Exclude<Command, MovingCommand>;
+type ImmediateKind = ImmediateCommand["kind"];
 
-/** Result of an order. `afterwards` runs once the result is in the outbox, because it may end the worker. */
+/** Result of a command. `afterwards` runs once the result is in the outbox, because it may end the worker. */
 export interface Effect {
   detail: CommandDetail | null;
   afterwards?: () => void;
@@ -29,8 +29,8 @@ export interface Effect {
 interface CommandHandlers {
   /** Called after a command that moves data was accepted. */
   wakeJobs(): void;
-  /** Carries out an order. @throws Faults of that order */
-  handle(order: Order): Promise<Effect>;
+  /** Carries out a command. @throws Faults of that command */
+  handle(command: ImmediateCommand): Promise<Effect>;
 }
 
 export interface Taking {
@@ -39,17 +39,17 @@ export interface Taking {
   handlers: CommandHandlers;
   /** Epoch ms by the hub's clock. */
   now(): number;
-  /** Fires when the worker ends; unfinished orders then continue at the next start. */
+  /** Fires when the worker ends; unfinished commands then continue at the next start. */
   signal: AbortSignal;
-  /** Called when a long order fails unexpectedly, such as when its end cannot be written. */
+  /** Called when a long command fails unexpectedly, such as when its end cannot be written. */
   onTrouble(error: unknown): void;
 }
 
 /** Orders that take long; later commands do not wait for them. */
 const LONG: ReadonlySet<CommandKind> = new Set(["flush", "probe", "drain", "reallocate", "preview", "bench"]);
 
-/** Treatment of an order that had started when the worker was killed: carried out `again`, or ended as `done` or `failed`. */
-const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
+/** Treatment of a command that had started when the worker was killed: carried out `again`, or ended as `done` or `failed`. */
+const AFTER_KILL: Readonly<Record<ImmediateKind, "again" | "done" | "failed">> = {
   cancel: "again",
   pause: "again",
   resume: "again",
@@ -67,7 +67,7 @@ const AFTER_KILL: Readonly<Record<OrderKind, "again" | "done" | "failed">> = {
   // Safe to repeat: the hub tells which cases are left, and none are left of a finished benchmark.
   bench: "again",
   "bench-end": "again",
-  // The order was to end the worker, and the worker has ended.
+  // The command was to end the worker, and the worker has ended.
   stop: "done",
   probe: "failed",
   reallocate: "failed",
@@ -112,7 +112,7 @@ async function finish(taking: Taking, { command, started }: Taken): Promise<void
 
 interface About {
   command: Command;
-  /** The order had started before this process did. */
+  /** The command had started before this process did. */
   wasStarted: boolean;
 }
 
@@ -123,7 +123,7 @@ async function carryOut(taking: Taking, { command, wasStarted }: About): Promise
   work.catch(taking.onTrouble);
 }
 
-async function handle(taking: Taking, about: { command: Order; wasStarted: boolean }): Promise<void> {
+async function handle(taking: Taking, about: { command: ImmediateCommand; wasStarted: boolean }): Promise<void> {
   const { memory, handlers, signal } = taking;
   const { command, wasStarted } = about;
   await memory.start(command.id);
@@ -134,7 +134,7 @@ async function handle(taking: Taking, about: { command: Order; wasStarted: boole
   } catch (error) {
     if (signal.aborted) return;
     const fault = asRefusal(error, command);
-    // The order took effect before the kill, so its transfer already has the new state, or is gone.
+    // The command took effect before the kill, so its transfer already has the new state, or is gone.
     const isMoot = wasStarted && (fault.code === "CONFLICT" || fault.code === "NOT_FOUND");
     const told = isMoot
       ? { outcome: "done" as const, fault: null }
@@ -143,13 +143,13 @@ async function handle(taking: Taking, about: { command: Order; wasStarted: boole
   }
 }
 
-async function end({ memory, outbox }: Taking, { id }: Order, outcome: CommandOutcome): Promise<void> {
+async function end({ memory, outbox }: Taking, { id }: ImmediateCommand, outcome: CommandOutcome): Promise<void> {
   await outbox.add({ type: "command-ended", commandId: id, ...outcome });
   await memory.end(id);
 }
 
 /** Makes an invalid state transition CONFLICT instead of INTERNAL: the person acted on an outdated view of the transfer. */
-function asRefusal(error: unknown, command: Order): Fault {
+function asRefusal(error: unknown, command: ImmediateCommand): Fault {
   const fault = toFault(error, { op: command.kind });
   if (fault.code !== "INTERNAL" || !("transferId" in command)) return fault;
   const detail = fault.context.detail;

@@ -29,7 +29,7 @@ export interface JobWorker {
   err: Supervision["err"];
   user: ProgramUser | null;
   /** Checkpoints to restore beside the newest one. */
-  wish: RestoreMode;
+  restoreMode: RestoreMode;
   /** Time between TERM and KILL. */
   graceMs: number;
   mayLower: boolean;

@@ -185,7 +185,7 @@ async function attemptWith(log: LogUploader, agent: Agent, about: Attempt & { li
 
 /** Returns how the program is supervised: as by `tidemark run`, but the hub decides about restarts. */
 function supervisionOf({ worker, job, place, orphan }: Attempt, onSaid: (chunk: Buffer) => void): Supervision {
-  const { env, out, err, user, wish, mayLower, running } = worker;
+  const { env, out, err, user, restoreMode, mayLower, running } = worker;
   const variables = worker.slot === null ? {} : variablesOfSlot(env);
   const { spec, cwd } = place;
   return {
@@ -201,7 +201,7 @@ function supervisionOf({ worker, job, place, orphan }: Attempt, onSaid: (chunk: 
     sharesTerminal: false,
     user,
     policy: { mostRestarts: 0 },
-    beginning: { startFrom: { kind: "newest" }, wish },
+    beginning: { startFrom: { kind: "newest" }, restoreMode },
     orphan,
     mayLower,
     running,

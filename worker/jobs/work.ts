@@ -63,7 +63,7 @@ async function readWorker(
 ): Promise<JobWorker> {
   const { config, env, out, err, terminal, platform } = command;
   const user = readProgramUser(config.text("user"));
-  const wish = readRestoreMode(config.text("restore"));
+  const restoreMode = readRestoreMode(config.text("restore"));
   const state = command.state ?? (await stateOfWorker(command));
   if (about.slot === null) await tellLeft(terminal, { state, folders: [state] });
   const inputsFolder = resolve(config.text("work-folder") ?? "jobs");
@@ -85,7 +85,7 @@ async function readWorker(
     out,
     err,
     user,
-    wish,
+    restoreMode,
     graceMs: config.durationMs("grace"),
     // A later job must not inherit the worker's low priority.
     mayLower: canRestorePriority(),

@@ -10,9 +10,9 @@ interface About {
   now: number;
 }
 
-type Told = Pick<AlertMessage, "kind" | "severity" | "rule" | "title" | "lines" | "todo">;
+type NoticeText = Pick<AlertMessage, "kind" | "severity" | "rule" | "title" | "lines" | "todo">;
 
-const message = ({ node, now }: About, run: string, told: Told): AlertMessage => ({
+const message = ({ node, now }: About, run: string, told: NoticeText): AlertMessage => ({
   ...told,
   // Each incident of a run is opened and closed by itself.
   rule: `${told.rule} ${run} ${node}`,

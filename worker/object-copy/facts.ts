@@ -109,7 +109,7 @@ export function createPlanner(
     planParts({
       sizeBytes,
       traits: engine.traits,
-      ...(about.partBytes === null ? {} : { wishedPartBytes: about.partBytes }),
+      ...(about.partBytes === null ? {} : { requestedPartBytes: about.partBytes }),
     }).parts;
   /** Returns the parts in which the object was uploaded; null when their length cannot be found out. */
   const cutAsSent = async (key: string, sizeBytes: number, partCount: number): Promise<PlannedPart[] | null> => {

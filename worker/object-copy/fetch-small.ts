@@ -159,25 +159,25 @@ interface Wished {
 
 class SmallSink implements Sink {
   readonly #engine: Engine;
-  readonly #wished: Wished;
+  readonly #requested: Wished;
   readonly #onMoved: (bytes: number) => void;
   readonly #lane: Lane;
   received = 0;
   kept: ObjectSum | null = null;
 
-  constructor(engine: Engine, wished: Wished, onMoved: (bytes: number) => void) {
+  constructor(engine: Engine, requested: Wished, onMoved: (bytes: number) => void) {
     this.#engine = engine;
-    this.#wished = wished;
+    this.#requested = requested;
     this.#onMoved = onMoved;
     this.#lane = engine.limiter.lane({ isOpen: true });
   }
 
   get into(): Buffer {
-    return this.#wished.into;
+    return this.#requested.into;
   }
 
   head(answer: HttpAnswer): void {
-    const { piece, operation } = this.#wished;
+    const { piece, operation } = this.#requested;
     const { key: subject, length, objectOffset: offset } = piece;
     if (operation.isSummed === true) {
       checkWhole(answer, { length, etag: piece.etag, isPinned: operation.etag !== null, subject });
@@ -187,7 +187,7 @@ class SmallSink implements Sink {
   }
 
   bytes(chunk: Buffer): Promise<void> | undefined {
-    const { into, piece, signal } = this.#wished;
+    const { into, piece, signal } = this.#requested;
     if (this.received + chunk.length > piece.length) {
       const about = { op: "GetObject", subject: piece.key };
       throw new Fault("UNEXPECTED_ANSWER", { ...about, detail: "more bytes than were asked for" });

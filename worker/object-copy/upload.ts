@@ -50,7 +50,7 @@ export async function uploadFiles<F extends FileToUpload>(
   const sizeOf = ({ sizeBytes }: F): PlanInput => ({
     sizeBytes,
     traits: engine.traits,
-    ...(job.partBytes === null ? {} : { wishedPartBytes: job.partBytes }),
+    ...(job.partBytes === null ? {} : { requestedPartBytes: job.partBytes }),
   });
   const partBytesOf = (file: F) => planPartBytes(sizeOf(file));
   const partCountOf = (file: F) => Math.ceil(file.sizeBytes / partBytesOf(file));

@@ -150,8 +150,8 @@ export async function measureDown(
 ): Promise<LinkRate> {
   const { up, down } = engines;
   const { key, boxMs, signal } = about;
-  const wished = ((about.upBytesPerSecond ?? 0) * OBJECT_MS) / 1000;
-  const most = Math.round(Math.min(MOST_OBJECT_BYTES, Math.max(LEAST_OBJECT_BYTES, wished)));
+  const requested = ((about.upBytesPerSecond ?? 0) * OBJECT_MS) / 1000;
+  const most = Math.round(Math.min(MOST_OBJECT_BYTES, Math.max(LEAST_OBJECT_BYTES, requested)));
   try {
     const length = await putInTime(up, about, most);
     const operation: Extract<Operation, { op: "get" }> = { op: "get", key, offset: 0, length, etag: null };

@@ -49,8 +49,8 @@ test("is found by name and by number, with its groups and its home", () => {
   });
 });
 
-test.each([[null], [""]])("is nobody else without the flag (%j)", (wished) => {
-  expect(readProgramUser(wished, accounts({ uid: 1000 }))).toBeNull();
+test.each([[null], [""]])("is nobody else without the flag (%j)", (requested) => {
+  expect(readProgramUser(requested, accounts({ uid: 1000 }))).toBeNull();
 });
 
 test.each([
@@ -59,8 +59,8 @@ test.each([
   ["broken", {}, "this machine has no such user"],
   ["toor", {}, "root reads all that the worker keeps: name another user"],
   ["trainer", { setpriv: null }, "it needs the program setpriv, which is part of util-linux"],
-])("is refused in one sentence: %s %j", (wished, about, sentence) => {
-  expect(() => readProgramUser(wished, accounts(about))).toThrow(
+])("is refused in one sentence: %s %j", (requested, about, sentence) => {
+  expect(() => readProgramUser(requested, accounts(about))).toThrow(
     expect.objectContaining({ code: "BAD_INPUT", context: expect.objectContaining({ detail: sentence }) }),
   );
 });

@@ -73,12 +73,12 @@ export function findProgram(file: string, env: Environment): string | null {
  * Returns the user that `--user` names, by name or number; null without it.
  * @throws Fault BAD_INPUT
  */
-export function readProgramUser(wished: string | null, accounts: Accounts = systemAccounts()): ProgramUser | null {
-  if (wished === null || wished === "") return null;
-  const refuse = (detail: string) => usage(`--user ${wished}`, detail);
+export function readProgramUser(requested: string | null, accounts: Accounts = systemAccounts()): ProgramUser | null {
+  if (requested === null || requested === "") return null;
+  const refuse = (detail: string) => usage(`--user ${requested}`, detail);
   if (accounts.uid !== 0) throw refuse("only a worker of root can start its program as another user");
   if (accounts.setpriv === null) throw refuse("it needs the program setpriv, which is part of util-linux");
-  const [name = "", , uid = "", gid = "", , home = "", shell = ""] = (accounts.lineOf(wished) ?? "").split(":");
+  const [name = "", , uid = "", gid = "", , home = "", shell = ""] = (accounts.lineOf(requested) ?? "").split(":");
   if (!/^\d+$/.test(uid) || !/^\d+$/.test(gid)) throw refuse("this machine has no such user");
   if (Number(uid) === 0) throw refuse("root reads all that the worker keeps: name another user");
   const groups = [...new Set([Number(gid), ...accounts.groupsOf(name)])];

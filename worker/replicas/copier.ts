@@ -44,18 +44,18 @@ export function createCopier(parts: CopierParts): Copier {
           await endCopy(copying, item, { state: "superseded", fault: null, active: null });
       }
     },
-    steer: async (transferId, wish) => {
+    steer: async (transferId, action) => {
       const item = ledger.all().find(({ capture }) => capture.transferId === transferId);
-      if (item === undefined) throw new Fault("NOT_FOUND", { op: wish, subject: transferId });
+      if (item === undefined) throw new Fault("NOT_FOUND", { op: action, subject: transferId });
       if (state.active?.item.capture.transferId === transferId) {
         const { stop, ended } = state.active;
         stop.abort(new Fault("CANCELLED"));
         await ended;
       }
-      if (wish === "cancel") {
+      if (action === "cancel") {
         const fault = new Fault("CANCELLED").toData();
         await endCopy(copying, item, { state: "cancelled", fault, active: null });
-      } else await ledger.setPaused(item, wish === "pause");
+      } else await ledger.setPaused(item, action === "pause");
       state.waits.delete(transferId);
       wakeable.wake();
     },

@@ -85,9 +85,9 @@ async function sendCopy(
   const { item, engine } = active;
   const { capture } = item;
   const home = capture.home ?? "";
-  const wish = { checkpointId: capture.id, profileId: home, attempt: capture.attempt };
+  const request = { checkpointId: capture.id, profileId: home, attempt: capture.attempt };
   const { isWanted } = await hub.ask("beginCopy", (client, limit) =>
-    client.node.beginCopy.mutate(wish, { signal: limit }),
+    client.node.beginCopy.mutate(request, { signal: limit }),
   );
   if (!isWanted) return endCopy(copying, item, { state: "superseded", fault: null, active: null });
   const manifest = await sendCapture(engine, {

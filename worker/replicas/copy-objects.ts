@@ -130,7 +130,7 @@ function planOf({ name, sizeBytes, isPack, pieces }: StoredObject, to: Engine): 
   const [first] = pieces;
   const isWhole = isPack || pieces.length === 1;
   if (isWhole) return { partBytes: sizeBytes, parts: [{ partNumber: 1, offset: 0, length: sizeBytes }] };
-  const plan = planParts({ sizeBytes, traits: to.traits, wishedPartBytes: first?.length ?? sizeBytes });
+  const plan = planParts({ sizeBytes, traits: to.traits, requestedPartBytes: first?.length ?? sizeBytes });
   const isSame = plan.parts.every(({ offset, length }, at) => {
     const piece = pieces[at];
     return piece?.fileOffset === offset && piece.length === length;

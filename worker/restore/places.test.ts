@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { filePath } from "#protocol/base/names.ts";
-import { assertFree } from "./placement/assert-free.ts";
+import { assertTargetUnused } from "./placement/assert-target-unused.ts";
 import { assertPlace, type Places } from "./placement/assert-place.ts";
 
 let folder: string;
@@ -97,17 +97,17 @@ describe("a part of a checkpoint", () => {
   const files = ["deep/a.bin", "b.bin"].map((path) => ({ path: filePath.parse(path) }));
 
   test("may go where nothing is, and where only itself is", async () => {
-    await assertFree(at("new"), files);
+    await assertTargetUnused(at("new"), files);
     await mkdir(at("again", "deep"), { recursive: true });
-    await assertFree(at("again"), files);
+    await assertTargetUnused(at("again"), files);
     await writeFile(at("again", "deep", "a.bin"), "a");
-    await assertFree(at("again"), files);
+    await assertTargetUnused(at("again"), files);
   });
 
   test("does not take the place of anything else", async () => {
     await mkdir(at("old"));
     await writeFile(at("old", "model.bin"), "m");
-    await expect(assertFree(at("old"), files)).rejects.toMatchObject({ code: "TARGET_EXISTS" });
-    await expect(assertFree(at("old", "model.bin"), files)).rejects.toMatchObject({ code: "TARGET_EXISTS" });
+    await expect(assertTargetUnused(at("old"), files)).rejects.toMatchObject({ code: "TARGET_EXISTS" });
+    await expect(assertTargetUnused(at("old", "model.bin"), files)).rejects.toMatchObject({ code: "TARGET_EXISTS" });
   });
 });

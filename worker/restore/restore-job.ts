@@ -48,7 +48,7 @@ export interface RestoreJob {
   /** Called with the facts of the manifest. */
   onOrigin?(origin: Origin): void;
   /** Called before anything is written. Faults: those of `assertPlace`. */
-  mayPlace?(target: string): Promise<void>;
+  assertMayPlace?(target: string): Promise<void>;
   /** Called when bytes in the store are not those that were committed. */
   onDamage?(report: DamageReport): void;
 }

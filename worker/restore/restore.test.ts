@@ -302,8 +302,8 @@ test("says which file is damaged, and asks first whether it may go there", async
   expect(found).toMatchObject([
     { ranges: [{ path: "deep/model.safetensors", from: 0, to: model.length - 1 }], more: 0 },
   ]);
-  const mayPlace = async () => {
+  const assertMayPlace = async () => {
     throw new Fault("PLACE_REFUSED");
   };
-  await expect(restore(store.engine(), jobOf({ mayPlace }))).rejects.toMatchObject({ code: "PLACE_REFUSED" });
+  await expect(restore(store.engine(), jobOf({ assertMayPlace }))).rejects.toMatchObject({ code: "PLACE_REFUSED" });
 });

@@ -19,7 +19,7 @@ import type { Piece } from "../transfer/download/piece.ts";
 import { sealedAs } from "../transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "../transfer/store-session/retry.ts";
 import { createProgressCounters, type ProgressCounters } from "../transfer/progress/transfer-progress.ts";
-import { assertFree } from "./placement/assert-free.ts";
+import { assertTargetUnused } from "./placement/assert-target-unused.ts";
 import { assertReadable, wantedOfTensors } from "./assert-readable.ts";
 import { chooseFiles } from "./choose-files.ts";
 import { damageOf } from "./damage-of.ts";
@@ -72,7 +72,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Progress
   const places = placesOf(target, command.transferId);
   // Before anything that may wait: a kill between two renames has left the old folder under another name.
   await mendPlaces(places, job.replaced);
-  await job.mayPlace?.(target);
+  await job.assertMayPlace?.(target);
   const { clock } = engine.retrier;
   const { manifest: stored, archived } =
     job.manifest === undefined
@@ -99,7 +99,7 @@ export async function restore(engine: Engine, job: RestoreJob): Promise<Progress
     place: placeUnder(places.staging, file.path),
     ...(key !== null && { fileKey: fileKeyOf(key, file.path) }),
   }));
-  if (command.files != null && layout.kind === "folder") await assertFree(target, manifest.files);
+  if (command.files != null && layout.kind === "folder") await assertTargetUnused(target, manifest.files);
   const counters = createProgressCounters(
     manifest.files.map(({ path, sizeBytes, extents }) => ({ path, sizeBytes, partCount: extents.length })),
     engine.retrier.clock.now,

@@ -54,7 +54,7 @@ export interface RestorerParts {
   replaced: Replaced;
   onRefused?: RestoreJob["onRefused"];
   /** Checks where the hub may place a checkpoint. Faults: those of `assertPlace`. */
-  mayPlace?(target: string): Promise<void>;
+  assertMayPlace?(target: string): Promise<void>;
   /** Returns whether restores that the hub requested for the run are held. */
   isHeld?(run: string): boolean;
   onStart(command: RestoreCommand): void;
@@ -85,7 +85,7 @@ function leftOutFault(files: readonly Impossible[]): Fault {
 }
 
 export function createRestorer(parts: RestorerParts): Restorer {
-  const { memory, clock, signal, hub, journals, beforePlaced, replaced, mayPlace } = parts;
+  const { memory, clock, signal, hub, journals, beforePlaced, replaced, assertMayPlace } = parts;
   /** Callbacks for the end of a restore, by the id of its command. */
   const waiting = new Map<string, (end: Ended) => void>();
   const restores = () => memory.restores().filter(isRestore);
@@ -121,7 +121,7 @@ export function createRestorer(parts: RestorerParts): Restorer {
         onDamage: (report) => {
           running.damage ??= report;
         },
-        ...(mayPlace === undefined || isOwn(command) ? {} : { mayPlace }),
+        ...(assertMayPlace === undefined || isOwn(command) ? {} : { assertMayPlace }),
       };
       const leave = await hub.announceRestore?.(command);
       try {

@@ -149,7 +149,7 @@ export function createBucketCalls(
       const there = await read(key);
       return there?.text === text ? there.etag : null;
     },
-    list: (prefix) => listInRanges((wish) => listPages(storeSession, { ...wish, signal }), prefix),
+    list: (prefix) => listInRanges((page) => listPages(storeSession, { ...page, signal }), prefix),
     archiveState: async (key) => (await headObject(storeSession, { key, signal })).archive,
     folders: async (prefix) => {
       const found: string[] = [];

@@ -19,8 +19,14 @@ function startNode(bucket: ReturnType<typeof createBucket>, name: string, isCond
     record: await records.read(RUN),
     damaged,
   });
-  const claim = async (wish: { from?: number | "beginning"; isLine?: true; branch?: LineBranch } = {}) =>
-    claimRun(claims, { run: RUN, from: wish.from, isLine: wish.isLine, branch: wish.branch, read: () => choose() });
+  const claim = async (choice: { from?: number | "beginning"; isLine?: true; branch?: LineBranch } = {}) =>
+    claimRun(claims, {
+      run: RUN,
+      from: choice.from,
+      isLine: choice.isLine,
+      branch: choice.branch,
+      read: () => choose(),
+    });
   return { claims, claim, choose };
 }
 
@@ -72,7 +78,7 @@ test("without conditional writes the loser of the same moment waits for the winn
   expect(await loser.claim()).toMatchObject({ parent: null });
 });
 
-test("what a person goes back behind is not the newest any more, and the same wish again goes on", async () => {
+test("what a person goes back behind is not the newest any more, and the same choice again goes on", async () => {
   const bucket = createBucket();
   const one = startNode(bucket, "one");
   await one.claim();

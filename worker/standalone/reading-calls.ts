@@ -109,14 +109,14 @@ export function readingCalls(parts: Reading) {
   };
   return {
     findCheckpoint: {
-      query: async ({ run, ...wish }: Parameters<HubClient["node"]["findCheckpoint"]["query"]>[0]) => {
+      query: async ({ run, ...choice }: Parameters<HubClient["node"]["findCheckpoint"]["query"]>[0]) => {
         const name = runName.parse(run);
-        const chosen = await chooseWanted(await choosingOf(parts, name), wish);
+        const chosen = await chooseWanted(await choosingOf(parts, name), choice);
         if (chosen === null) return null;
         return answered("findCheckpoint", {
           ...foundOf(name, chosen),
-          ...(wish.before !== undefined && { isBefore: true }),
-          ...(wish.role !== undefined && { role: wish.role }),
+          ...(choice.before !== undefined && { isBefore: true }),
+          ...(choice.role !== undefined && { role: choice.role }),
         });
       },
     },

@@ -161,8 +161,8 @@ function writingCalls(parts: StandaloneParts) {
           await assertDecrypts(parts, choosing, { isFresh: from !== undefined || isLine === true });
           return choosing;
         };
-        const wish = { run: name, from, isLine, branch, read: readWritable };
-        const claimed = await claimRun(claims, wish);
+        const request = { run: name, from, isLine, branch, read: readWritable };
+        const claimed = await claimRun(claims, request);
         parts.otherWriters.look();
         const { epoch } = claimed;
         parts.uploadAborter.claimed(name, epoch, claims.firstSendable(name, epoch));

@@ -202,9 +202,9 @@ export async function journalOf(context: CommandContext, storeSession: StoreSess
 
 /** Returns the state folder; for a user without a home it lies among the temporary files. @throws Fault FOLDER_UNWRITABLE */
 async function stateOfCopy({ config, home, terminal }: CommandContext): Promise<string> {
-  const wished = config.text("state");
-  const state = await stateFolder(wished, home, [temporaryState(tmpdir())]);
-  const sentence = unusualState(state, { wished, home });
+  const requested = config.text("state");
+  const state = await stateFolder(requested, home, [temporaryState(tmpdir())]);
+  const sentence = unusualState(state, { requested, home });
   if (sentence !== null) terminal.say(sentence, { type: "note", sentence });
   return state;
 }
@@ -238,7 +238,7 @@ export function readAccess(config: Config, bucket: string): StoreAccess {
     endpoint: config.text("endpoint"),
     region: config.text("region"),
   });
-  const wished = config.text("addressing");
-  const style = wished === "path" || wished === "virtual-host" ? wished : addressing;
+  const requested = config.text("addressing");
+  const style = requested === "path" || requested === "virtual-host" ? requested : addressing;
   return { endpoint, region, bucket, addressing: style, traits: { ...traits, conditionalWrites: false } };
 }

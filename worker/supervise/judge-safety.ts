@@ -82,8 +82,8 @@ async function readLeft(
     const at = Math.max(ledger.safe(run)?.at ?? 0, ...captured.map(({ capturedAt }) => capturedAt));
     const newestCheckpointMs = at === 0 ? null : at;
     const began = watchedSince.get(run) ?? 0;
-    const wish = { newestCheckpointMs, now: Date.now(), quietMs: 0, watchedSince: began };
-    const final = await findFinal({ watch, finder }, wish);
+    const request = { newestCheckpointMs, now: Date.now(), quietMs: 0, watchedSince: began };
+    const final = await findFinal({ watch, finder }, request);
     return await findLeft({ watch, finder }, { final, since });
   } catch {
     return null;

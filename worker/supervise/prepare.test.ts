@@ -47,10 +47,10 @@ test("what lies in a watched folder before the first start of the program is rem
   const agent = agentWithout();
   const before = () => [...agent.laidBefore.keys()].map((path) => basename(path));
   await writeFile(join(folder, "ckpt_10.pt"), "of an earlier program");
-  await prepareRuns(agent, { startFrom: { kind: "newest" }, wish: "newest" });
+  await prepareRuns(agent, { startFrom: { kind: "newest" }, restoreMode: "newest" });
   expect(before()).toEqual(["ckpt_10.pt"]);
   await writeFile(join(folder, "ckpt_20.pt"), "of this one, which crashed");
-  await prepareRuns(agent, { startFrom: { kind: "newest" }, wish: "newest" });
+  await prepareRuns(agent, { startFrom: { kind: "newest" }, restoreMode: "newest" });
   expect(before()).toEqual(["ckpt_10.pt"]);
 });
 
@@ -77,7 +77,7 @@ test("after later checkpoints are moved aside, the pointer beside an older one o
   });
   Object.assign(agent.ledger, { knows: () => true, isRestored: () => true, chosenEpoch: () => null });
   Object.assign(agent.ledger, { noteSafe: async () => undefined, noteChosen: async () => undefined });
-  await prepareRuns(agent, { startFrom: { kind: "newest" }, wish: "newest" });
+  await prepareRuns(agent, { startFrom: { kind: "newest" }, restoreMode: "newest" });
   expect(await readFile(join(folder, "latest"), "utf8")).toBe("global_step20");
   expect(await readFile(join(folder, ".set-aside-latest"), "utf8")).toBe("global_step40");
   expect(setAside).toEqual(["global_step40", "latest"]);

@@ -33,13 +33,13 @@ import { readLocalCheckpoints, writtenAt } from "../agent/local-checkpoints.ts";
 
 /**
  * Puts the newest complete checkpoint of every watched run in place, or the one that a person chose. Checkpoints of the run
- * from which the program must not resume are moved aside. `wish`: which other checkpoints are restored too. Waits for a hub
+ * from which the program must not resume are moved aside. `restoreMode`: which other checkpoints are restored too. Waits for a hub
  * that does not answer, because the run may have checkpoints.
  * @throws Fault EPOCH_OVER, NODE_UNKNOWN, NODE_REVOKED, NOT_FOUND (no such step), those of a restore, CANCELLED
  */
 export async function prepareRuns(
   agent: Agent,
-  { startFrom, wish }: { startFrom: StartFrom; wish: RestoreMode },
+  { startFrom, restoreMode }: { startFrom: StartFrom; restoreMode: RestoreMode },
 ): Promise<ResumePoint[]> {
   const points: ResumePoint[] = [];
   for (const roots of Map.groupBy(agent.options.watches, ({ run }) => run).values()) {
@@ -53,7 +53,7 @@ export async function prepareRuns(
       const { path, step, siblings } = point;
       const one = { run: watch.run, path, step, ...(siblings !== undefined && { siblings }) };
       points.push(one);
-      await restoreOthers(agent, { run: watch.run, folder: watch.folder, point: one }, wish);
+      await restoreOthers(agent, { run: watch.run, folder: watch.folder, point: one }, restoreMode);
     }
   }
   return points;
@@ -88,7 +88,7 @@ async function prepareRun(agent: Agent, roots: readonly Watch[], startFrom: Star
       isFirstStart: epochsBefore.get(run) === null && !isAgain,
       since: Math.max(since, safeBefore?.at ?? 0),
       parentStep: claim.parent?.step ?? null,
-      wish: resumeChoiceOf(chosen, claim, ledger.chosenEpoch(run)),
+      choice: resumeChoiceOf(chosen, claim, ledger.chosenEpoch(run)),
     };
     const plans: Plan[] = [];
     for (const watch of roots) {

@@ -43,7 +43,7 @@ export async function runProgram(command: RunCommand): Promise<number> {
   if (command.config.isOn("dry-run")) return lookDry(command);
   const beginning = {
     startFrom: readStartFrom(command.config.text("from"), command.config.list("watch").length),
-    wish: readRestoreMode(command.config.text("restore")),
+    restoreMode: readRestoreMode(command.config.text("restore")),
   };
   // A restarted program must not inherit the worker's low priority, so the priority is only lowered if it can be raised again.
   const mayLower = policy.mostRestarts === 0 || canRestorePriority();

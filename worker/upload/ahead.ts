@@ -4,7 +4,7 @@ import type { Hub } from "../hub-link/hub.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import type { Capture } from "../capture/capture.ts";
 import { mayRequeue } from "./judge-failure.ts";
-import { supersededBy, type Ledger } from "../capture/ledger.ts";
+import { supersededAmong, type Ledger } from "../capture/ledger.ts";
 
 /**
  * Prepares waiting captures while another one is sent, so that they can be sent on signatures in hand when the hub goes away.
@@ -15,7 +15,7 @@ export interface Ahead {
   /** Announces everything that waits. Returns the fault when the hub is away. Faults: those that end this node. */
   announceAll(): Promise<Fault | null>;
   /** Announces and signs in the background; returns at once. */
-  look(): void;
+  prepare(): void;
   /** Returns whether its multipart uploads are open and its signatures are in hand. */
   isReady(id: string): boolean;
   /** Resolves when the preparation of this capture has ended. */
@@ -47,8 +47,8 @@ export function createAhead(parts: AheadParts): Ahead {
   const ready = new Set<string>();
   let preparing: { id: string; stop: AbortController; over: Promise<void> } | null = null;
   let announcing: Promise<Fault | null> = Promise.resolve(null);
-  let looking = false;
-  let lookAgain = false;
+  let isPreparing = false;
+  let isDueAgain = false;
 
   const announceEach = async (): Promise<Fault | null> => {
     for (;;) {
@@ -71,7 +71,7 @@ export function createAhead(parts: AheadParts): Ahead {
 
   const nextToSign = (): Capture | undefined => {
     const waiting = ledger.all().filter(({ announced, state }) => announced && state === "waiting");
-    const passedOver = new Set(supersededBy(waiting));
+    const passedOver = new Set(supersededAmong(waiting));
     const wanted = waiting.filter((item) => !passedOver.has(item)).sort((a, b) => b.capturedAt - a.capturedAt);
     return wanted.slice(0, MOST_AHEAD).find(({ id }) => !ready.has(id));
   };
@@ -90,31 +90,31 @@ export function createAhead(parts: AheadParts): Ahead {
       }
     }
   };
-  const look = async () => {
-    if (looking) {
-      lookAgain = true;
+  const prepare = async () => {
+    if (isPreparing) {
+      isDueAgain = true;
       return;
     }
-    looking = true;
+    isPreparing = true;
     try {
       do {
-        lookAgain = false;
+        isDueAgain = false;
         if (!parts.isBusy()) break;
         const fault = await announceAll();
         await signEach();
         if (fault !== null) throw fault;
-      } while (lookAgain);
+      } while (isDueAgain);
     } catch {
       // The fault is reported when it is the capture's turn. Until then only the preparation is missing.
-      void clock.sleep(TRY_AGAIN_MS, signal).then(look, () => undefined);
+      void clock.sleep(TRY_AGAIN_MS, signal).then(prepare, () => undefined);
     } finally {
-      looking = false;
+      isPreparing = false;
     }
   };
 
   return {
     announceAll,
-    look: () => void look(),
+    prepare: () => void prepare(),
     isReady: (id) => ready.has(id),
     settled: async (id) => {
       if (preparing?.id === id) await preparing.over;

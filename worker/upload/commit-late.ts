@@ -51,7 +51,7 @@ export function createLateCommits(parts: {
   const wakeable = createWakeableSleep(clock, signal);
   let committing: Promise<void> = Promise.resolve();
 
-  const commitOldest = async (late: Uncommitted) => {
+  const commitOne = async (late: Uncommitted) => {
     const { item } = late;
     try {
       const fault = await parts.commit(late);
@@ -100,7 +100,7 @@ export function createLateCommits(parts: {
           await wakeable.wait(waiting.size === 0 ? IDLE_MS : OPEN_LOOK_MS);
           continue;
         }
-        committing = commitOldest(late);
+        committing = commitOne(late);
         await committing;
         if (waiting.has(late.item.id)) await wakeable.wait(200 + jitter(clock, tries++));
       }

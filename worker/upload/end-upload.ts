@@ -1,7 +1,7 @@
 import type { Fault } from "#protocol/faults/fault.ts";
 import { mayMove, type MoveBy, type TransferState } from "#protocol/wire/transfer.ts";
 import type { Capture } from "../capture/capture.ts";
-import { overtakenBy } from "../capture/ledger.ts";
+import { supersededBy } from "../capture/ledger.ts";
 import type { Settling } from "./settle-ended.ts";
 import type { UploadState } from "./upload-state.ts";
 import type { UploaderParts } from "./uploader-parts.ts";
@@ -33,7 +33,7 @@ export function createEndings(
     end,
     endSafe: async (item) => {
       await end(item, "done", { by: "node" });
-      for (const older of overtakenBy(item, ledger.all())) await end(older, "superseded", { by: "policy" });
+      for (const older of supersededBy(item, ledger.all())) await end(older, "superseded", { by: "policy" });
       state.waitingFor = null;
     },
   };

@@ -71,7 +71,7 @@ export function outgoingOf(
 
 function fileAlone(engine: Pick<Engine, "traits">, file: CapturedFile, fileIndex: number): Outgoing {
   // The plan made at capture applies, unless the store has other limits than were known then.
-  const plan = planParts({ sizeBytes: file.sizeBytes, traits: engine.traits, wishedPartBytes: file.partBytes });
+  const plan = planParts({ sizeBytes: file.sizeBytes, traits: engine.traits, requestedPartBytes: file.partBytes });
   const asCaptured = plan.partBytes === file.partBytes;
   return {
     name: file.path,

@@ -3,7 +3,7 @@ import type { NodeStore } from "#protocol/wire/hello.ts";
 import { jitter } from "../base/breaker.ts";
 import type { WakeableSleep } from "../base/wakeable-sleep.ts";
 import type { Capture } from "../capture/capture.ts";
-import { nextToUpload, supersededBy } from "../capture/ledger.ts";
+import { nextToUpload, supersededAmong } from "../capture/ledger.ts";
 import { isFatal } from "../hub-link/stream.ts";
 import type { Engine } from "../transfer/engine.ts";
 import type { Ahead } from "./ahead.ts";
@@ -93,7 +93,7 @@ async function step(about: QueueParts): Promise<"again" | "idle"> {
   if (storeSession === null) return "idle";
   const away = await ahead.announceAll();
   const announced = () => ledger.all().filter((item) => item.announced);
-  for (const item of supersededBy(announced())) await endings.end(item, "superseded", { by: "policy" });
+  for (const item of supersededAmong(announced())) await endings.end(item, "superseded", { by: "policy" });
   const order = state.isDraining ? "least left" : "oldest";
   const item = nextToUpload(
     announced().filter(({ id, run }) => !ledger.isHeld(run) && (hub.isUp || ahead.isReady(id))),

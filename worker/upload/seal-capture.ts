@@ -127,7 +127,7 @@ const plainParts = (file: CapturedFile) => file.frame?.length ?? file.sizeBytes;
 /** Returns the part size of the encrypted file; a file in a pack is one piece. */
 const partBytesOf = (file: CapturedFile, traits: StoreTraits): number =>
   file.pack === undefined
-    ? planParts({ sizeBytes: sealedBytes(file.sizeBytes), traits, wishedPartBytes: file.partBytes }).partBytes
+    ? planParts({ sizeBytes: sealedBytes(file.sizeBytes), traits, requestedPartBytes: file.partBytes }).partBytes
     : sealedBytes(plainParts(file));
 
 async function makeSeal(about: Sealing): Promise<Seal> {

@@ -40,7 +40,7 @@ test("paused it keeps its place and what was sent, and goes on when resumed", as
   expect(parts.filter(({ succeeded }) => succeeded !== 1)).toEqual([]);
 });
 
-test("a wish that an upload under way cannot follow, or follows already, does not stop it", async ({
+test("a request that an upload under way cannot follow, or follows already, does not stop it", async ({
   store,
   trial: { ends, capture, work, ended },
 }) => {
@@ -55,15 +55,15 @@ test("a wish that an upload under way cannot follow, or follows already, does no
   expect(ends).toEqual([{ state: "done", step: 100 }]);
 });
 
-test("the same wish from two sides is fulfilled once, and one that comes too late is refused", async ({
+test("the same request from two sides is fulfilled once, and one that comes too late is refused", async ({
   store,
   trial: { ledger, stop, ends, capture, work },
 }) => {
   const taken = await capture(100);
   const slow = store.engine({ limit: 4_000_000, connections: 1 });
   const { uploader, done } = await work({}, () => false, slow);
-  const steer = (...wishes: ("cancel" | "pause" | "resume" | "retry")[]) =>
-    Promise.all(wishes.map((wish) => uploader.steer(taken.transferId, wish)));
+  const steer = (...actions: ("cancel" | "pause" | "resume" | "retry")[]) =>
+    Promise.all(actions.map((action) => uploader.steer(taken.transferId, action)));
   while ((uploader.active?.counters?.bytesDone ?? 0) === 0) await systemClock.sleep(5);
   await steer("pause", "pause");
   expect(ledger.get(taken.id)?.state).toBe("paused");

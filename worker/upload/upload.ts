@@ -92,7 +92,7 @@ export async function prepareCapture(
         prepareSend(engine, job, { journal, outgoing, counters, patience }),
       ),
     );
-    await signAhead(engine, sends);
+    await signUploadAhead(engine, sends);
   } finally {
     await journal.close();
   }
@@ -113,7 +113,7 @@ export async function sendCapture(engine: Engine, job: UploadJob): Promise<Manif
     const sends = await Promise.all(
       outgoing.map((one) => prepareSend(engine, job, { journal, outgoing: one, counters, patience })),
     );
-    await signAhead(engine, sends);
+    await signUploadAhead(engine, sends);
     const files: Manifest["files"] = [];
     const isSmall = ({ plan }: SendJob) => plan.parts.length <= 1;
     await forEachFile(sends, { isSmall, direction: "up" }, async (send, index) => {
@@ -213,7 +213,7 @@ async function sumsForStore(engine: Engine, { plan, knownSums, open }: Outgoing)
  * Opens every multipart upload and signs every part before the first byte moves. The capture can then be sent on signatures in
  * hand when the hub goes away.
  */
-async function signAhead(engine: Engine, sends: readonly SendJob[]): Promise<void> {
+async function signUploadAhead(engine: Engine, sends: readonly SendJob[]): Promise<void> {
   const todo = sends.filter(({ memory, plan }) => memory.sentEtag === null && plan.parts.length > 0);
   await forEachOf(
     todo.filter(({ memory, plan }) => plan.parts.length > 1 && memory.uploadId === null),

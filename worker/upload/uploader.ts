@@ -72,7 +72,7 @@ export function createUploader(given: UploaderParts): Uploader {
       await prepareCapture(engine, { capture: item, claim, store, journals: parts.journals, signal: stop });
     },
   });
-  const attempt = createAttempt({ parts, state, recovery, endings, late, judge, introduce, onBegin: ahead.look });
+  const attempt = createAttempt({ parts, state, recovery, endings, late, judge, introduce, onBegin: ahead.prepare });
   const uncommitted = late.waiting;
   const shared = { parts, state, wakeable, recovery, endings, settling, refused, uncommitted };
   const queue = createUploadQueue({ ...shared, ahead, attempt });
@@ -114,7 +114,7 @@ export function createUploader(given: UploaderParts): Uploader {
     wake: () => {
       wakeable.wake();
       late.wake();
-      ahead.look();
+      ahead.prepare();
     },
     run: async () => {
       await queue.retryFailed();
@@ -129,8 +129,8 @@ export function createUploader(given: UploaderParts): Uploader {
       await Promise.all(loops);
       if (failures.length > 0) throw failures[0];
     },
-    steer: async (transferId, wish) => {
-      await steer(transferId, wish);
+    steer: async (transferId, request) => {
+      await steer(transferId, request);
       wakeable.wake();
     },
   };

@@ -37,8 +37,10 @@ export async function copyAcross(
   if (isAdopted(read) || to === null) throw refuse("it has no such home");
   // The same after a kill, and different for every other copy.
   const attempt = attemptId.parse(command.transferId.replaceAll("-", "").slice(0, 20));
-  const wish = { checkpointId, profileId, attempt };
-  const { isWanted } = await hub.ask("beginCopy", (client, signal) => client.node.beginCopy.mutate(wish, { signal }));
+  const request = { checkpointId, profileId, attempt };
+  const { isWanted } = await hub.ask("beginCopy", (client, signal) =>
+    client.node.beginCopy.mutate(request, { signal }),
+  );
   if (!isWanted) throw refuse("the copy is there already, or somebody else makes it");
   const made: { counters: ProgressCounters | null } = { counters: null };
   const from = engineFor(parts, engine, offered);

@@ -26,7 +26,7 @@ export interface UploadBatch extends BatchView {
 /** Owner and target of an upload, and what to do when an object exists already. */
 export type Destination = Pick<KeptBatch, "personId" | "profileId" | "profileName" | "bucket" | "prefix" | "ifThere">;
 
-type Told =
+type TabMessage =
   | { kind: "batch"; view: BatchView }
   | { kind: "gone"; batchId: string }
   | { kind: "act"; batchId: string; action: BatchAction }
@@ -77,7 +77,7 @@ export class UploadManager {
 
   async start(): Promise<void> {
     this.#kept = await openKept();
-    this.#channel?.addEventListener("message", ({ data }: MessageEvent<Told>) => this.#hear(data));
+    this.#channel?.addEventListener("message", ({ data }: MessageEvent<TabMessage>) => this.#hear(data));
     window.addEventListener("beforeunload", this.#warn, { signal: this.#stop.signal });
     this.#tell({ kind: "who" });
     for (const batch of await this.#kept.batches(this.#personId)) this.#claim(batch.id);
@@ -212,18 +212,18 @@ export class UploadManager {
     this.#change();
   }
 
-  #hear(told: Told): void {
-    switch (told.kind) {
+  #hear(message: TabMessage): void {
+    switch (message.kind) {
       case "batch":
-        if (this.#lives.has(told.view.id)) return;
-        if (!this.#releases.has(told.view.id)) this.#claim(told.view.id);
-        this.#elsewhere.set(told.view.id, told.view);
+        if (this.#lives.has(message.view.id)) return;
+        if (!this.#releases.has(message.view.id)) this.#claim(message.view.id);
+        this.#elsewhere.set(message.view.id, message.view);
         break;
       case "gone":
-        this.#elsewhere.delete(told.batchId);
+        this.#elsewhere.delete(message.batchId);
         break;
       case "act":
-        if (this.#lives.has(told.batchId)) void this.act(told.batchId, told.action).catch(() => undefined);
+        if (this.#lives.has(message.batchId)) void this.act(message.batchId, message.action).catch(() => undefined);
         return;
       case "who":
         for (const life of this.#lives.values()) this.#tell({ kind: "batch", view: life.view() });
@@ -232,8 +232,8 @@ export class UploadManager {
     this.#change();
   }
 
-  #tell(told: Told): void {
-    if (!this.#stop.signal.aborted) this.#channel?.postMessage(told);
+  #tell(message: TabMessage): void {
+    if (!this.#stop.signal.aborted) this.#channel?.postMessage(message);
   }
 
   #change(): void {

@@ -183,8 +183,8 @@ async function foreignPlaces(stage: Stage): Promise<string[]> {
   await waitUntil("the node is there", async () => (await nodeOf())?.state === "online");
   const nodeId = (await nodeOf())?.id ?? "";
   const targetPath = join(stage.dir, "elsewhere", ".ssh");
-  const wish = { requestId: crypto.randomUUID(), checkpointId: staged.checkpointId, nodeId, targetPath };
-  const why = await refusal(stage.client.restores.create.mutate(wish));
+  const options = { requestId: crypto.randomUUID(), checkpointId: staged.checkpointId, nodeId, targetPath };
+  const why = await refusal(stage.client.restores.create.mutate(options));
   const problems: string[] = [];
   if (why === null) {
     const hasEnded = async () => {

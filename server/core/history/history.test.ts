@@ -117,14 +117,14 @@ describe("the history of links", () => {
     const percentiles = await callAs(test.hub, "viewer").history.export({ what: "percentiles", query: input });
     expect(percentiles.text.split("\r\n")[0]).toBe("group,key,measure,count,mean,p10,p50,p90,failures,failure_share");
     expect(percentiles.text).toContain(`gpu-1,${node.nodeId},up,0,0,0,0,0,1,1`);
-    const wish = { nodeId: null, profileId: null, region: null, engine: null, kinds: [], outcome: null, cursor: null };
+    const all = { nodeId: null, profileId: null, region: null, engine: null, kinds: [], outcome: null, cursor: null };
     const range = { from: 0, to: test.hub.now() + 1, limit: 10 };
     await expect(
-      callAs(test.hub, "viewer").history.export({ what: "records", query: { ...wish, ...range } }),
+      callAs(test.hub, "viewer").history.export({ what: "records", query: { ...all, ...range } }),
     ).rejects.toThrow();
     const records = await callAs(test.hub, "viewer").history.export({
       what: "records",
-      query: { ...wish, ...range, from: test.hub.now() - DAY },
+      query: { ...all, ...range, from: test.hub.now() - DAY },
     });
     expect(records).toMatchObject({ rows: 1, truncated: false });
     expect(records.text).toContain(",failed,LINK_DOWN,");

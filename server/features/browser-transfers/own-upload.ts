@@ -22,7 +22,7 @@ export const checksumFor = ({ access }: Pick<OpenStore, "access">): "crc32" | "n
 
 export function ownUploadOf(row: BrowserUpload, store: Pick<OpenStore, "access">): OwnUpload {
   const [sizeBytes, partBytes] = [Number(row.sizeBytes), Number(row.partBytes)];
-  const { parts } = planParts({ sizeBytes, traits: store.access.traits, wishedPartBytes: partBytes });
+  const { parts } = planParts({ sizeBytes, traits: store.access.traits, requestedPartBytes: partBytes });
   return { row, sizeBytes, partBytes, parts, checksum: row.checksum === "crc32" ? "crc32" : "none" };
 }
 

@@ -1,5 +1,5 @@
 import { command, type CommandDetail, type CommandKind, type CommandState } from "#protocol/wire/commands.ts";
-import { nodeOrder } from "#protocol/wire/orders.ts";
+import { nodeCommand } from "#protocol/wire/command-shapes.ts";
 import type { CommandRow } from "#protocol/wire/send-command.ts";
 import type { Command } from "#prisma/client/client.ts";
 import { storedFault } from "#server/core/events/event-row.ts";
@@ -8,7 +8,7 @@ const msOf = (at: Date | null): number | null => at?.getTime() ?? null;
 
 export function commandRowOf(row: Command, nodeName: string): CommandRow {
   const body = command.safeParse(JSON.parse(row.body));
-  const order = row.transferId === "" && body.success ? nodeOrder.safeParse(body.data).data : undefined;
+  const order = row.transferId === "" && body.success ? nodeCommand.safeParse(body.data).data : undefined;
   return {
     id: row.id,
     requestId: row.batchId,

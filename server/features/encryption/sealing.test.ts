@@ -255,14 +255,14 @@ describe("looking at encrypted checkpoints", () => {
       { path: "b.safetensors", bytes: makeSafetensors([tensor("layers.0.w", 100)]) },
     ];
     const { staged } = await makeSealed(test.hub, node, { epoch, step: 600, files });
-    const wish = { checkpointId: staged.checkpointId, choice: { tensors: ["head.*"] } };
-    const plan = await callAs(test.hub, "viewer").restores.plan({ ...wish, nodeId: null });
+    const chosen = { checkpointId: staged.checkpointId, choice: { tensors: ["head.*"] } };
+    const plan = await callAs(test.hub, "viewer").restores.plan({ ...chosen, nodeId: null });
     expect(plan).toMatchObject({
       chosen: { files: 1, bytes: files[0]?.bytes.length, tensors: { count: 1, bytes: 20 } },
       refusal: null,
     });
     const { restores } = await callAs(test.hub, "operator").restores.start({
-      ...wish,
+      ...chosen,
       requestId: newId(),
       nodeIds: [node.nodeId],
       targetPath: "/data/some",

@@ -123,9 +123,9 @@ const sentenceOf = (report: JanitorReport): string => {
 export async function lookAtProfile(
   hub: JanitorHub,
   profileId: string,
-  wish: { mode: "report" | "delete"; by: string },
+  options: { mode: "report" | "delete"; by: string },
 ): Promise<JanitorReport> {
-  const { mode, by } = wish;
+  const { mode, by } = options;
   const startedAt = hub.now();
   const began = performance.now();
   if (mode === "delete") await requireMayDelete(hub);
@@ -186,15 +186,15 @@ async function keep(hub: JanitorHub, report: JanitorReport, by: string): Promise
 /** Runs the janitor on every profile, one after the other. @throws the first fault, after all were tried */
 export async function runJanitor(
   hub: JanitorHub,
-  wish: { mode: "report" | "delete"; by: string },
+  options: { mode: "report" | "delete"; by: string },
 ): Promise<JanitorReport[]> {
-  if (wish.mode === "delete") await requireMayDelete(hub);
+  if (options.mode === "delete") await requireMayDelete(hub);
   const profiles = await hub.db.profile.findMany({ select: { id: true }, orderBy: { name: "asc" } });
   const reports: JanitorReport[] = [];
   const faults: unknown[] = [];
   for (const { id } of profiles) {
     try {
-      reports.push(await lookAtProfile(hub, id, wish));
+      reports.push(await lookAtProfile(hub, id, options));
     } catch (error) {
       faults.push(error);
     }

@@ -13,7 +13,7 @@ const NEW = "quite another master secret, also with letters enough 98765";
 let test: TestHub;
 let folder = "";
 let database: TestDatabase;
-const wish = (secret: string | null, previous: string | null) => ({
+const options = (secret: string | null, previous: string | null) => ({
   dataFolder: folder,
   ...database.settings,
   secret,
@@ -22,7 +22,7 @@ const wish = (secret: string | null, previous: string | null) => ({
   now: Date.now,
 });
 const opensWith = async (secret: string | null) => {
-  const tools = await openToolsAlone(wish(secret, null));
+  const tools = await openToolsAlone(options(secret, null));
   await tools.close();
 };
 beforeEach(async () => {
@@ -38,22 +38,22 @@ afterEach(async () => {
 
 it("replaces a key of the environment: the new one opens, the old one does not", async () => {
   await opensWith(OLD);
-  expect(await rekey(wish(NEW, OLD))).toEqual({ keyVersion: 2, rewrapped: 1 });
+  expect(await rekey(options(NEW, OLD))).toEqual({ keyVersion: 2, rewrapped: 1 });
   await opensWith(NEW);
   await expect(opensWith(OLD)).rejects.toMatchObject({ code: "MASTER_KEY_WRONG" });
-  expect(await rekey(wish(NEW, OLD))).toEqual({ keyVersion: 2, rewrapped: 0 });
+  expect(await rekey(options(NEW, OLD))).toEqual({ keyVersion: 2, rewrapped: 0 });
 });
 
 it("asks for the old key where it is not given, and changes nothing", async () => {
   await opensWith(OLD);
-  await expect(rekey(wish(NEW, null))).rejects.toMatchObject({ code: "BAD_INPUT" });
+  await expect(rekey(options(NEW, null))).rejects.toMatchObject({ code: "BAD_INPUT" });
   await opensWith(OLD);
 });
 
 it("replaces a key file by a new one, and leaves only that", async () => {
   await opensWith(null);
   const before = await readFile(join(folder, "master.key"), "utf8");
-  expect(await rekey(wish(null, null))).toEqual({ keyVersion: 2, rewrapped: 1 });
+  expect(await rekey(options(null, null))).toEqual({ keyVersion: 2, rewrapped: 1 });
   expect(await readFile(join(folder, "master.key"), "utf8")).not.toBe(before);
   expect(await readdir(folder)).not.toContain("master.key.previous");
   await opensWith(null);
@@ -63,6 +63,6 @@ it("leaves the data of a hub that runs alone", async () => {
   await addTestProfile(test.hub, "http://127.0.0.1:9");
   folder = test.folder;
   const names = await readdir(folder);
-  await expect(rekey(wish(null, null))).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
+  await expect(rekey(options(null, null))).rejects.toMatchObject({ code: "FOLDER_IN_USE" });
   expect(await readdir(folder)).toEqual(names);
 });

@@ -11,13 +11,13 @@ import type { UpkeepState } from "#server/core/api/ports/upkeep-state.ts";
 export const createUpkeepState = (): UpkeepState => ({ isJanitorRunning: false, janitorFault: null });
 
 /** Runs the janitor, once at a time, and waits for its end; a failure is kept in the state. @throws Fault IN_USE */
-export async function lookOnce(hub: Hub, wish: { mode: "report" | "delete"; by: string }): Promise<void> {
+export async function lookOnce(hub: Hub, options: { mode: "report" | "delete"; by: string }): Promise<void> {
   if (hub.upkeep.isJanitorRunning)
     throw new Fault("IN_USE", { op: "janitor", detail: "the janitor is looking already" });
   hub.upkeep.isJanitorRunning = true;
   hub.upkeep.janitorFault = null;
   try {
-    await runJanitor(hub, wish);
+    await runJanitor(hub, options);
   } catch (error) {
     hub.log.warn({ error }, "the janitor failed");
     hub.upkeep.janitorFault = toFault(error, { op: "janitor" }).toData();

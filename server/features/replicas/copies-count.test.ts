@@ -119,9 +119,9 @@ test("what was being copied when a newer one begins is given up", async () => {
   const { test: t, node, epoch, second } = stage;
   const old = await makeSafe(t.hub, node, { epoch, step: 10 });
   const attempt = "abcdefghijklmnop";
-  const wish = { checkpointId: old.checkpointId, profileId: second, attempt };
-  expect(await callAs(t.hub, node.caller).node.beginCopy(wish)).toEqual({ isWanted: true });
-  expect(await callAs(t.hub, node.caller).node.beginCopy(wish)).toEqual({ isWanted: true });
+  const request = { checkpointId: old.checkpointId, profileId: second, attempt };
+  expect(await callAs(t.hub, node.caller).node.beginCopy(request)).toEqual({ isWanted: true });
+  expect(await callAs(t.hub, node.caller).node.beginCopy(request)).toEqual({ isWanted: true });
   const staged = await makeSafe(t.hub, node, { epoch, step: 20 });
   await copyTo(t.hub, node, { staged, profileId: second });
   const rows = await t.hub.db.checkpointCopy.findMany({ select: { checkpointId: true, state: true } });

@@ -227,10 +227,10 @@ describe("homes", () => {
     const { test: t, node, first, second, epoch } = stage;
     const staged = await makeSafe(t.hub, node, { epoch, step: 10 });
     await callAs(t.hub, "admin").sealing.set({ id: second, sealing: "content", understood: true });
-    const wish = { checkpointId: staged.checkpointId, profileId: second, attempt: newAttempt() };
-    expect(await callAs(t.hub, node.caller).node.beginCopy(wish)).toEqual({ isWanted: false });
+    const request = { checkpointId: staged.checkpointId, profileId: second, attempt: newAttempt() };
+    expect(await callAs(t.hub, node.caller).node.beginCopy(request)).toEqual({ isWanted: false });
     await callAs(t.hub, "admin").sealing.set({ id: second, sealing: "off" });
-    expect(await callAs(t.hub, node.caller).node.beginCopy(wish)).toEqual({ isWanted: true });
+    expect(await callAs(t.hub, node.caller).node.beginCopy(request)).toEqual({ isWanted: true });
     expect(first).not.toBe(second);
   });
 

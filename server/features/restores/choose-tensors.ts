@@ -2,7 +2,7 @@ import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type { StoredFile } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
-import { MOST_CHOSEN } from "#protocol/wire/orders.ts";
+import { MOST_CHOSEN } from "#protocol/wire/command-shapes.ts";
 import type { FileChoice, TensorChoice } from "#protocol/wire/restoring.ts";
 import { neededPieces, type NeededPiece } from "#storage/tensors/cut-out.ts";
 import { createTensorChooser, tensorFiles } from "#storage/tensors/tensor-files.ts";

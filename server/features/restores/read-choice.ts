@@ -2,7 +2,7 @@ import { stepText } from "#protocol/checkpoint/step-words.ts";
 import type { StoredManifest } from "#protocol/checkpoint/adopted.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { FilePath } from "#protocol/base/names.ts";
-import { MOST_CHOSEN } from "#protocol/wire/orders.ts";
+import { MOST_CHOSEN } from "#protocol/wire/command-shapes.ts";
 import { filesOfRank } from "#protocol/checkpoint/rank-files.ts";
 import type { FileChoice, TensorChoice } from "#protocol/wire/restoring.ts";
 import { readStored } from "#server/core/checkpoints/manifest/stored-manifest.ts";

@@ -242,7 +242,7 @@ describe("a restore", () => {
   });
 });
 
-describe("a person's wish about a transfer", () => {
+describe("an action of a person on a transfer", () => {
   const act = (transferId: string, action: "cancel" | "pause" | "resume" | "retry", requestId = newId()) =>
     callAs(test.hub, "operator").transfers.act({ requestId, transferId, action });
 

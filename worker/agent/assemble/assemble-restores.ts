@@ -57,7 +57,7 @@ export function assembleRestorer(pieces: RestorePieces): Restorer {
       onKept: reporter.keptReplaced,
     },
     onRefused: reporter.attributesRefused,
-    mayPlace: (target) => assertPlace(target, places),
+    assertMayPlace: (target) => assertPlace(target, places),
     isHeld: stand.isDownHeld,
     onStart: reporter.restoreStarted,
     onEnd: (restored, about) => noteEnd(pieces, restored, about),

@@ -1,7 +1,7 @@
 import type { CommandDetail } from "#protocol/wire/commands.ts";
 import { isFault } from "#protocol/faults/fault.ts";
 import type { RunName } from "#protocol/base/names.ts";
-import type { MoveDirection } from "#protocol/wire/orders.ts";
+import type { MoveDirection } from "#protocol/wire/command-shapes.ts";
 import type { TransferState } from "#protocol/wire/transfer.ts";
 import type { Agent } from "../agent-assemble.ts";
 import { steerMany } from "../local-api/steer-many.ts";
@@ -20,30 +20,29 @@ interface Hold {
  * Pauses or resumes the transfers of a run, or of all runs, and applies that to later ones too. Releasing everything
  * also ends a drain. Returns how many uploads and restores it changed. Faults: NO_SPACE, WRITE_FAILED.
  */
-export async function hold(agent: Agent, wish: "pause" | "resume", { run, direction }: Hold): Promise<CommandDetail> {
+export async function hold(agent: Agent, action: "pause" | "resume", { run, direction }: Hold): Promise<CommandDetail> {
   const { stand } = agent;
   const moved = { uploads: 0, restores: 0 };
   if (direction !== "down") {
-    moved.uploads = (await steerMany(agent, { wish, ...(run === null ? {} : { run }) })).uploads;
+    moved.uploads = (await steerMany(agent, { wish: action, ...(run === null ? {} : { run }) })).uploads;
   }
   if (direction !== "up") {
-    await stand.holdDown(run, wish === "pause" ? "held" : "free");
-    moved.restores = await steerRestores(agent, wish, run);
+    await stand.holdDown(run, action === "pause" ? "held" : "free");
+    moved.restores = await steerRestores(agent, action, run);
   }
-  if (wish === "resume" && run === null && direction === "both") await stand.setDrained("in service");
-  agent.jobWait.wake();
+  if (action === "resume" && run === null && direction === "both") await stand.setDrained("in service");
   agent.uploader.wake();
   agent.restorer.wake();
   agent.checker.wake();
   return moved;
 }
 
-async function steerRestores({ restorer }: Agent, wish: "pause" | "resume", run: RunName | null): Promise<number> {
+async function steerRestores({ restorer }: Agent, action: "pause" | "resume", run: RunName | null): Promise<number> {
   let restores = 0;
   for (const item of restorer.progress()) {
-    if ((run !== null && item.run !== run) || !FROM[wish].includes(item.state)) continue;
+    if ((run !== null && item.run !== run) || !FROM[action].includes(item.state)) continue;
     try {
-      await restorer.steer(item.id, wish);
+      await restorer.steer(item.id, action);
       restores++;
     } catch (error) {
       // The restore has ended meanwhile.

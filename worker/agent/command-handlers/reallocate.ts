@@ -11,25 +11,25 @@ import type { Effect } from "#worker/hub-link/take-command.ts";
  */
 export async function reallocate(
   agent: Agent,
-  order: { id: string; reason: string; graceMs: number },
+  command: { id: string; reason: string; graceMs: number },
 ): Promise<Effect> {
   const { hub, platform, signal, ledger } = agent;
   const { imds, machineId } = platform;
   if (machineId === null && (await imds.status()) === null) {
     throw new Fault("PLATFORM_FAILED", { op: "reallocate", detail: "no platform here exchanges machines" });
   }
-  const question = { requestId: order.id, machineId, probeId: null };
+  const question = { requestId: command.id, machineId, probeId: null };
   const answer = await hub.ask("mayReallocate", (client, limit) =>
     client.node.mayReallocate.mutate(question, { signal: limit }),
   );
   if (!answer.allowed) throw new Fault("CONFLICT", { op: "reallocate", detail: answer.reason });
-  if (order.graceMs > 0) {
-    await flush(agent, { timeoutMs: order.graceMs }, signal).catch((error: unknown) => {
+  if (command.graceMs > 0) {
+    await flush(agent, { timeoutMs: command.graceMs }, signal).catch((error: unknown) => {
       // The machine is given back anyway; the answer says what is not safe.
       if (!isFault(error) || signal.aborted) throw error;
     });
   }
   const unsafe = ledger.all().filter(isUnsafe).length;
-  await imds.reallocate(`tidemark: ${order.reason}`);
+  await imds.reallocate(`tidemark: ${command.reason}`);
   return { detail: { reason: answer.reason, unsafe }, afterwards: () => agent.stopWithin(0) };
 }

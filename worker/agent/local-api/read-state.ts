@@ -10,7 +10,7 @@ import { judgeStateDisk } from "#worker/host/judge-state-disk.ts";
 import { listAllAside } from "#worker/restore/placement/set-aside.ts";
 import { readLocalCheckpoints } from "../local-checkpoints.ts";
 import { isUnsafe, readBacklog, uploadProgress } from "#worker/upload/backlog.ts";
-import { sumAhead } from "#worker/upload/sum-ahead.ts";
+import { bytesAhead } from "#worker/upload/bytes-ahead.ts";
 
 const MOST_TRANSFERS = 64;
 
@@ -31,7 +31,7 @@ export async function readStatus(agent: Agent): Promise<LocalStatus> {
   const rttMs = storeSessions.rttMs();
   const at = Date.now();
   const { active, uncommitted } = agent.uploader;
-  const ahead = sumAhead(agent.ledger.all(), ({ id, sizeBytes }) => {
+  const ahead = bytesAhead(agent.ledger.all(), ({ id, sizeBytes }) => {
     if (uncommitted.has(id)) return sizeBytes;
     return active?.capture.id === id ? (active.counters?.bytesSure ?? 0) : 0;
   });

@@ -35,13 +35,13 @@ export async function restoreHere(agent: Agent, input: Input): Promise<RestoreAn
   );
   // A hub that does not know final models answers with the newest checkpoint instead.
   if (found === null || found.role !== input.role) {
-    const wished =
+    const requested =
       input.role !== undefined
         ? "no final model"
         : input.step === undefined
           ? "no complete checkpoint"
           : `no complete checkpoint of ${stepText(input.step)}`;
-    throw new Fault("NOT_FOUND", { op: "restore", subject: run, detail: wished });
+    throw new Fault("NOT_FOUND", { op: "restore", subject: run, detail: requested });
   }
   const filesOf = ({ checkpointId }: { checkpointId: string }) => chosenOf(agent, input, { run, checkpointId });
   if (input.dryRun) {

@@ -62,7 +62,13 @@ const PRIORITY = { low: -1, normal: 0, high: 1 } as const;
 export const faultOf = ({ fault, sourcePath }: Capture): Fault =>
   fault === null ? new Fault("CANCELLED", { op: "save", subject: sourcePath }) : faultFrom(fault);
 
-async function readCandidate({ path, step: wished }: { path: string; step?: number | undefined }): Promise<Candidate> {
+async function readCandidate({
+  path,
+  step: requested,
+}: {
+  path: string;
+  step?: number | undefined;
+}): Promise<Candidate> {
   const whole = resolve(path);
   const stats = await stat(whole).catch((error: unknown) => {
     if (codeOf(error) === "ENOENT") throw new Fault("NOT_FOUND", { op: "save", subject: whole });
@@ -73,7 +79,7 @@ async function readCandidate({ path, step: wished }: { path: string; step?: numb
     throw new Fault("BAD_INPUT", { op: "save", subject: whole, detail: "it is a pipe, a socket or a device: no file" });
   const kind = stats.isDirectory() ? "folder" : "file";
   const name = basename(whole);
-  const named = wished ?? stepOf(name, kind);
+  const named = requested ?? stepOf(name, kind);
   const step = named ?? (kind === "folder" ? await readGlobalStep(whole) : null);
   if (step === null) {
     throw new Fault("BAD_INPUT", {
@@ -82,7 +88,7 @@ async function readCandidate({ path, step: wished }: { path: string; step?: numb
       detail: "neither its name nor a trainer_state.json in it tells the step: say which one it is",
     });
   }
-  const stepFrom = wished !== undefined ? "said" : named === null ? "inside" : null;
+  const stepFrom = requested !== undefined ? "said" : named === null ? "inside" : null;
   return { path: whole, name, step, kind, ...(stepFrom !== null && { stepFrom }) };
 }
 

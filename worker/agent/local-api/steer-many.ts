@@ -11,18 +11,18 @@ import { EVERY_RUN } from "#worker/capture/ledger.ts";
  */
 export async function steerMany(
   { ledger, uploader }: Pick<Agent, "ledger" | "uploader">,
-  { wish, run, step }: z.infer<typeof steerInput>,
+  { wish: action, run, step }: z.infer<typeof steerInput>,
 ): Promise<SteerAnswer> {
-  if (step === undefined && (wish === "pause" || wish === "resume"))
-    await ledger.hold(run ?? EVERY_RUN, wish === "pause");
+  if (step === undefined && (action === "pause" || action === "resume"))
+    await ledger.hold(run ?? EVERY_RUN, action === "pause");
   const meant = ledger
     .all()
     .filter((item) => (run === undefined || item.run === run) && (step === undefined || item.step === step))
-    .filter(({ state }) => judgeAction(state, wish) === "to do");
+    .filter(({ state }) => judgeAction(state, action) === "to do");
   let uploads = 0;
   for (const { transferId } of meant) {
     try {
-      await uploader.steer(transferId, wish);
+      await uploader.steer(transferId, action);
       uploads++;
     } catch (error) {
       if (!isFault(error) || (error.code !== "NOT_FOUND" && error.code !== "CONFLICT")) throw error;

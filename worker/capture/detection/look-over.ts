@@ -24,15 +24,15 @@ export interface FinalModelOptions {
 /** Returns the final model in the folder, or below it; null: there is none. Faults: READ_FAILED. */
 export async function findFinal(
   { watch: { folder, isDefault }, finder }: { watch: Watched; finder: Finder },
-  wish: FinalModelOptions,
+  options: FinalModelOptions,
 ): Promise<Omit<Candidate, "step"> | null> {
   const found = await findFinalModel(folder);
   const weights = (found?.names ?? []).filter((name) => PRETRAINED_WEIGHTS.test(name));
-  const isOlder = async () => (await newestTime(folder, weights)) < wish.watchedSince;
+  const isOlder = async () => (await newestTime(folder, weights)) < options.watchedSince;
   const own = isDefault === true && found !== null && (await isOlder()) ? null : found;
   // Weights from which the program resumes are a checkpoint.
   const isState = own?.names?.some((name) => finder.holds(join(folder, name))) === true;
-  return (isState ? null : own) ?? finalModelBelow(finder.finals(), wish);
+  return (isState ? null : own) ?? finalModelBelow(finder.finals(), options);
 }
 
 /** Returns the files that belong to no candidate. `since`: only those written from then on, epoch ms. Faults: READ_FAILED. */

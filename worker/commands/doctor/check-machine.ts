@@ -18,11 +18,11 @@ const ENOUGH_FILES = 1024;
 
 /** Checks the state folder that the worker would use. Returns the folder, or null, with the findings. */
 export async function checkState(
-  wished: string | null,
+  requested: string | null,
   home: string | null,
 ): Promise<{ folder: string | null; findings: Finding[] }> {
   try {
-    const folder = await stateFolder(wished, home);
+    const folder = await stateFolder(requested, home);
     await writeOnce(folder);
     return {
       folder,

@@ -57,8 +57,8 @@ export async function checkWatch({
     if (writtenMs !== null && writtenMs >= (newest?.writtenMs ?? 0)) newest = { candidate, writtenMs };
   }
   if (newest !== null) found.push(...(await besideOf(folder, newest.candidate)));
-  const wish = { newestCheckpointMs: newest?.writtenMs ?? null, now: Date.now(), quietMs: 0, watchedSince };
-  const final = await findFinal({ watch: watched, finder }, wish).catch(() => null);
+  const options = { newestCheckpointMs: newest?.writtenMs ?? null, now: Date.now(), quietMs: 0, watchedSince };
+  const final = await findFinal({ watch: watched, finder }, options).catch(() => null);
   if (final !== null) found.push(fine(CHECK, finalWords(folder, final)));
   const more = candidates.length - Math.min(candidates.length, MOST_LINES);
   if (more > 0) found.push(fine(CHECK, `and ${formatCount(more)} more like these`));

@@ -37,13 +37,13 @@ export async function inspectRun(context: CommandContext, to: string, openInspec
   const { config, operands, terminal, signal } = context;
   const [name = "", path, extra] = operands;
   if (extra !== undefined) throw usage(extra, `it takes one checkpoint, and at most one file of it: ${SHOWN}`);
-  const wish = readRunToRestore(name, SHOWN);
+  const request = readRunToRestore(name, SHOWN);
   const keyPath = config.text("encrypt-key");
   const keyFile = keyPath === null ? null : await readKeyFile(keyPath);
   const opened = await openBucket(config, { ...readTo(to), signal });
   const inspector = openInspector();
   try {
-    const { listed, ...checkpoint } = await openStored({ opened, keyFile, op: "inspect" }, wish);
+    const { listed, ...checkpoint } = await openStored({ opened, keyFile, op: "inspect" }, request);
     if (path !== undefined)
       return await writeInspection(context, await inspectOne(inspector, { checkpoint, path, signal }));
     const { manifest, key } = checkpoint;
@@ -52,7 +52,7 @@ export async function inspectRun(context: CommandContext, to: string, openInspec
     const found = summariseCheckpoint({ checkpointId, manifest }, inspected);
     const node = isAdopted(manifest) ? null : manifest.node.name;
     const { capturedAt, sizeBytes } = manifest;
-    const told = { run: wish.run, step, epoch, node, isEncrypted: key !== null, capturedAt, sizeBytes };
+    const told = { run: request.run, step, epoch, node, isEncrypted: key !== null, capturedAt, sizeBytes };
     const about: About = { ...told, ...lineageOf(manifest) };
     const { files, tree: _tree, ...sums } = found;
     terminal.result(sentencesOf(about, found), { type: "checkpoint", ...about, ...sums, files });

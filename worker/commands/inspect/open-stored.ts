@@ -22,11 +22,11 @@ export interface Looking {
  */
 export async function openStored(
   { opened, keyFile, op }: Omit<Looking, "signal"> & { op: string },
-  wish: ReturnType<typeof readRunToRestore>,
+  point: ReturnType<typeof readRunToRestore>,
 ): Promise<ReadableCheckpoint & { listed: ListedCheckpoint }> {
   const { engine, records } = opened;
-  const { run, step } = wish;
-  const chosen = await chooseWanted(choosingFrom(records, await records.read(run)), wish);
+  const { run, step } = point;
+  const chosen = await chooseWanted(choosingFrom(records, await records.read(run)), point);
   if (chosen === null) {
     const detail =
       step === undefined ? "it has no complete checkpoint" : `it has no complete checkpoint of ${stepText(step)}`;

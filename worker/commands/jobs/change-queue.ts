@@ -18,7 +18,7 @@ export async function changeQueue(
   if (name === undefined || extra !== undefined) throw usage(`jobs ${change}`, "it takes the name of one queue");
   if (!parsed.success) throw usage(name, parsed.error.issues[0]?.message ?? "not a queue");
   const queue = parsed.data;
-  const wished = {
+  const requested = {
     mostRunning: readCap("most-running", flagged(config, "most-running")[0]),
     mostPerOwner: readCap("most-per-owner", flagged(config, "most-per-owner")[0]),
   };
@@ -30,12 +30,12 @@ export async function changeQueue(
     terminal.result(text, { type: "queue-changed", queue, change });
     return 0;
   }
-  if (wished.mostRunning === undefined && wished.mostPerOwner === undefined)
+  if (requested.mostRunning === undefined && requested.mostPerOwner === undefined)
     throw usage("jobs cap", "name a cap: --most-running N, --most-per-owner N, or any for no cap");
   const before = await capsOf(ask, queue);
   const caps = {
-    mostRunning: wished.mostRunning === undefined ? before.mostRunning : wished.mostRunning,
-    mostPerOwner: wished.mostPerOwner === undefined ? before.mostPerOwner : wished.mostPerOwner,
+    mostRunning: requested.mostRunning === undefined ? before.mostRunning : requested.mostRunning,
+    mostPerOwner: requested.mostPerOwner === undefined ? before.mostPerOwner : requested.mostPerOwner,
   };
   await ask("jobs.setQueueCaps", (client, signal) => client.jobs.setQueueCaps.mutate({ queue, ...caps }, { signal }));
   const text = `${queue}: ${capWords(caps.mostRunning)} run at a time, ${capWords(caps.mostPerOwner)} of one person.`;

@@ -129,27 +129,31 @@ function idsOf(word: string, operands: readonly string[]): string[] {
 
 const DID = { cancel: "canceled", retry: "set to wait again" } as const;
 
-async function change(context: CommandContext, wish: "cancel" | "retry", operands: readonly string[]): Promise<number> {
+async function change(
+  context: CommandContext,
+  action: "cancel" | "retry",
+  operands: readonly string[],
+): Promise<number> {
   const { config, terminal } = context;
-  const ids = idsOf(wish, operands);
+  const ids = idsOf(action, operands);
   const filter = filterOf(context);
   const isFiltered =
     filter.states.length > 0 ||
     filter.words !== "" ||
     [filter.queue, filter.run, filter.label].some((one) => one !== null);
   if (ids.length === 0 && !isFiltered)
-    throw usage(`jobs ${wish}`, "it takes ids of jobs, or filters: --queue, --run, --label, --state, --name");
-  if (ids.length > 0 && isFiltered) throw usage(`jobs ${wish}`, "it takes ids or filters, not both");
+    throw usage(`jobs ${action}`, "it takes ids of jobs, or filters: --queue, --run, --label, --state, --name");
+  if (ids.length > 0 && isFiltered) throw usage(`jobs ${action}`, "it takes ids or filters, not both");
   const dryRun = config.isOn("dry-run");
   const parsed = changeJobsInput.safeParse({ which: ids.length > 0 ? { ids } : { filter }, dryRun });
   if (!parsed.success) throw refusal(parsed.error);
   const ask = personOf(context);
-  const answer = await ask(`jobs.${wish}`, (client, signal) => client.jobs[wish].mutate(parsed.data, { signal }));
+  const answer = await ask(`jobs.${action}`, (client, signal) => client.jobs[action].mutate(parsed.data, { signal }));
   const { found, changed, running } = answer;
-  const verbWords = `${dryRun ? "would be " : ""}${DID[wish]}`;
-  const stopped = wish === "cancel" && running > 0 ? `; ${formatCount(running)} of them run` : "";
+  const verbWords = `${dryRun ? "would be " : ""}${DID[action]}`;
+  const stopped = action === "cancel" && running > 0 ? `; ${formatCount(running)} of them run` : "";
   const text = `${formatCount(changed)} of ${formatCount(found)} jobs ${verbWords}${stopped}.`;
-  terminal.result(text, { type: "jobs-changed", wish, dryRun, ...answer });
+  terminal.result(text, { type: "jobs-changed", wish: action, dryRun, ...answer });
   return 0;
 }
 

@@ -7,7 +7,7 @@ import type { Environment } from "../../base/environment.ts";
 import type { Config } from "../../command-line/config.ts";
 import type { Terminal } from "../../command-line/terminal.ts";
 import { usage } from "../../command-line/command-context.ts";
-import { wishedName } from "../../host/facts.ts";
+import { requestedName } from "../../host/facts.ts";
 import { stateFolder } from "../../host/state-folder.ts";
 import type { WorkCommand } from "../work-command.ts";
 
@@ -68,7 +68,7 @@ export function configOfSlot(config: Config, { slot, freeBytes }: { slot: Slot; 
     ...config,
     text: (name) => {
       const value = config.text(name);
-      return name === "name" ? nameOf(wishedName(value), slot) : value;
+      return name === "name" ? nameOf(requestedName(value), slot) : value;
     },
     size: (name) => {
       const bytes = config.size(name);

@@ -152,7 +152,7 @@ test("what fails is a fault, and an early end leaves nothing that rejects", asyn
   await expect(list(failing, "manifests/")).rejects.toMatchObject({ code: "ACCESS_DENIED" });
   const { ask } = createStore(Array.from({ length: 5_000 }, (_, at) => manifest("llama", 1, at)));
   let calls = 0;
-  const failsLater: AskPages = (wish) => (++calls === 1 ? ask(wish) : failing(wish));
+  const failsLater: AskPages = (options) => (++calls === 1 ? ask(options) : failing(options));
   for await (const { key } of listInRanges(failsLater, "manifests/")) {
     expect(key).toBe(manifest("llama", 1, 0));
     break;

@@ -7,7 +7,7 @@ import type { ListedObject, ListedPage, PageRequest } from "./list-objects.ts";
  */
 
 /** Asks for pages of a listing, as `listPages` does. */
-export type AskPages = (wish: PageRequest) => AsyncGenerator<Pick<ListedPage, "objects" | "folders" | "hasMore">>;
+export type AskPages = (page: PageRequest) => AsyncGenerator<Pick<ListedPage, "objects" | "folders" | "hasMore">>;
 
 type Page = Pick<ListedPage, "objects" | "hasMore">;
 

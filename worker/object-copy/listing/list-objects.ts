@@ -72,10 +72,10 @@ export async function* listPages(from: From, about: PageRequest & { signal: Abor
   const patience = createPatience(engine.retrier.clock);
   const seen = new Set<string>();
   let keys = about.firstKeys ?? MOST_KEYS;
-  const askAs = (wish: "url" | null, below: string, rest: QueryPairs) =>
+  const askAs = (encoding: "url" | null, below: string, rest: QueryPairs) =>
     withRetry(engine.retrier, { signal, patience }, async () => {
       const { signedFor } = engine.store;
-      const query: QueryPairs = [["list-type", "2"], ...encodingQuery(wish), ["prefix", below], ...rest];
+      const query: QueryPairs = [["list-type", "2"], ...encodingQuery(encoding), ["prefix", below], ...rest];
       const request = {
         method: "GET",
         url: urlOf(from, query, from.keys.now() ?? (await from.keys.fresh())),
@@ -86,7 +86,7 @@ export async function* listPages(from: From, about: PageRequest & { signal: Abor
     });
   /** Asks for a page whose names are still as the store wrote them. */
   const askRaw = (below: string, rest: QueryPairs) =>
-    askForNames((wish) => askAs(wish, below, rest), { isEncoded: (page) => page.isEncoded, namesOf: namesIn });
+    askForNames((encoding) => askAs(encoding, below, rest), { isEncoded: (page) => page.isEncoded, namesOf: namesIn });
   const askFor = (token: string | null) => {
     const rest: QueryPairs = [
       ...(keys < MOST_KEYS ? [["max-keys", String(keys)] as const] : []),
@@ -224,8 +224,9 @@ function readPage(answer: HttpAnswer, subject: string): RawPage {
   return { objects, folders, isEncoded, next: truncated === "true" ? next : null };
 }
 
-/** Returns the query parameter that asks for percent-encoded names, if wished. */
-export const encodingQuery = (wish: "url" | null): QueryPairs => (wish === null ? [] : [["encoding-type", wish]]);
+/** Returns the query parameter that asks for percent-encoded names, if requested. */
+export const encodingQuery = (encoding: "url" | null): QueryPairs =>
+  encoding === null ? [] : [["encoding-type", encoding]];
 
 const namesIn = ({ objects, folders }: RawPage): string[] => [...objects.map(({ key }) => key), ...folders];
 

@@ -26,8 +26,13 @@ export async function listUploads(
   about: { prefix: string; signal: AbortSignal },
 ): Promise<OpenUpload[]> {
   const { prefix, signal } = about;
-  const list = (wish: "url" | null) => {
-    const query: QueryPairs = [...encodingQuery(wish), ["max-uploads", "1000"], ["prefix", prefix], ["uploads", ""]];
+  const list = (encoding: "url" | null) => {
+    const query: QueryPairs = [
+      ...encodingQuery(encoding),
+      ["max-uploads", "1000"],
+      ["prefix", prefix],
+      ["uploads", ""],
+    ];
     return askStore(storeSession, { op: OP, method: "GET", at: "bucket", query, signal }, (answer) =>
       readUploads(answer, prefix),
     );

@@ -19,7 +19,7 @@ export interface FoundFile {
 }
 
 /** Entries that a walk does not report as files. */
-export interface NotTold {
+export interface Unreported {
   /** Entries that could not be read: a folder without permission, a dangling link. */
   failures: { relative: string; fault: Fault }[];
   leftOut: readonly LeftOut[];
@@ -56,8 +56,8 @@ const NAMES = 4_096;
  * file; linked folders are not entered, and entries that are neither file nor folder are left out.
  * @throws Fault READ_FAILED when the folder itself cannot be read
  */
-export async function walkFolder(folder: string, onFile: (file: FoundFile) => void): Promise<NotTold> {
-  const failures: NotTold["failures"] = [];
+export async function walkFolder(folder: string, onFile: (file: FoundFile) => void): Promise<Unreported> {
+  const failures: Unreported["failures"] = [];
   const leftOut = countLeftOut();
   const [unknown, empty] = [new Set<string>(), new Set<string>()];
   const failed = (relative: string, error: unknown) => {

@@ -3,8 +3,8 @@ import { PRESETS } from "#storage/providers/providers.ts";
 import { planInput } from "./send-stdin.ts";
 
 const MIB = 1024 * 1024;
-const plan = (memory: number, connections: number | null, wished: number | null = null) =>
-  planInput({ traits: PRESETS.minio.traits, memoryBytes: memory, connections, wishedPartBytes: wished });
+const plan = (memory: number, connections: number | null, requested: number | null = null) =>
+  planInput({ traits: PRESETS.minio.traits, memoryBytes: memory, connections, requestedPartBytes: requested });
 
 test.each([
   [128 * MIB, 8, null],
@@ -17,12 +17,12 @@ test.each([
   [200 * MIB, 96, 64 * MIB],
 ] as const)(
   "never takes more memory than it may: %i bytes, %j connections, parts of %j",
-  (memory, connections, wished) => {
-    const { partBytes, partsAtATime, memoryBytes } = plan(memory, connections, wished);
+  (memory, connections, requested) => {
+    const { partBytes, partsAtATime, memoryBytes } = plan(memory, connections, requested);
     expect(memoryBytes).toBeLessThanOrEqual(memory);
     expect(partsAtATime).toBeGreaterThanOrEqual(1);
     expect(partsAtATime).toBeLessThanOrEqual(connections ?? 96);
-    expect(partBytes).toBe(wished ?? partBytes);
+    expect(partBytes).toBe(requested ?? partBytes);
     expect(partBytes).toBeGreaterThanOrEqual(5 * MIB);
   },
 );
@@ -40,6 +40,11 @@ test("where nobody says how many connections, there are as many parts at a time 
 
 test("the longest input follows from the parts a store takes", () => {
   const traits = { ...PRESETS.minio.traits, maxParts: 1000 };
-  const { mostBytes, partBytes } = planInput({ traits, memoryBytes: 128 * MIB, connections: 8, wishedPartBytes: null });
+  const { mostBytes, partBytes } = planInput({
+    traits,
+    memoryBytes: 128 * MIB,
+    connections: 8,
+    requestedPartBytes: null,
+  });
   expect(mostBytes).toBe(1000 * partBytes);
 });

@@ -48,13 +48,13 @@ export function planInput(about: {
   traits: StoreTraits;
   memoryBytes: number;
   connections: number | null;
-  wishedPartBytes: number | null;
+  requestedPartBytes: number | null;
 }): InputPlan {
-  const { traits, memoryBytes, connections, wishedPartBytes } = about;
+  const { traits, memoryBytes, connections, requestedPartBytes } = about;
   const share = Math.floor(memoryBytes / ((connections ?? USUAL_PARTS) + SPARE_PARTS) / MIB) * MIB;
   const least = Math.max(traits.minPartBytes, LEAST_PART_BYTES);
-  const wished = wishedPartBytes ?? Math.min(Math.max(share, least), Math.max(LARGEST_PART_BYTES, least));
-  const partBytes = Math.min(Math.max(wished, least), traits.maxPartBytes);
+  const requested = requestedPartBytes ?? Math.min(Math.max(share, least), Math.max(LARGEST_PART_BYTES, least));
+  const partBytes = Math.min(Math.max(requested, least), traits.maxPartBytes);
   if (memoryBytes < 2 * partBytes) {
     const parts = formatBytes(partBytes);
     throw usage(
@@ -102,7 +102,7 @@ export async function sendInput(context: CommandContext, about: { to: StorePlace
       traits: storeSession.access.traits,
       memoryBytes: config.size("memory") ?? 0,
       connections: config.count("concurrency") || null,
-      wishedPartBytes: config.size("part-size"),
+      requestedPartBytes: config.size("part-size"),
     });
     const place = shownName(shownPlace(to));
     const parts = `${plan.partsAtATime} ${plan.partsAtATime === 1 ? "part" : "parts"} of ${formatBytes(plan.partBytes)}`;

@@ -86,9 +86,9 @@ async function moveOutside(path: string, folder: string, name: string): Promise<
   }
 }
 
-async function freePlace(wished: string): Promise<string> {
+async function freePlace(requested: string): Promise<string> {
   for (let count = 1; ; count++) {
-    const place = count === 1 ? wished : `${wished}.again-${count}`;
+    const place = count === 1 ? requested : `${requested}.again-${count}`;
     if (!(await isThere(place))) return place;
   }
 }

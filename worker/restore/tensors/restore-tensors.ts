@@ -15,7 +15,7 @@ import type { Piece } from "#worker/transfer/download/piece.ts";
 import { sealedAs } from "#worker/transfer/download/sealed-piece.ts";
 import { createPatience, type Patience } from "#worker/transfer/store-session/retry.ts";
 import { createProgressCounters, type ProgressCounters } from "#worker/transfer/progress/transfer-progress.ts";
-import { assertFree } from "../placement/assert-free.ts";
+import { assertTargetUnused } from "../placement/assert-target-unused.ts";
 import { dateOf, giveDatesAndOwner, giveModes, lockFolders } from "../placement/give-attributes.ts";
 import type { MadeFolders } from "../placement/make-folders.ts";
 import { damageOf } from "../damage-of.ts";
@@ -76,7 +76,7 @@ export async function restoreTensors(engine: Engine, job: RestoreJob, about: Abo
   });
   const shards = plan.shards.map((shard, index) => landingOf(shard, { places, index, ...keys }));
   const indexes = plan.indexes.map((index) => ({ index, place: placeUnder(staging, index.file.path) }));
-  await assertFree(
+  await assertTargetUnused(
     target,
     [...plan.shards, ...plan.indexes].map(({ file }) => file),
   );

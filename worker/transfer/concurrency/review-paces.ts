@@ -1,4 +1,4 @@
-import type { Told } from "../http/http-client.ts";
+import type { TcpInfo } from "../http/http-client.ts";
 import { within, setPace, type Member, type PacerState, type RoundTripTime } from "./pacer-state.ts";
 import { GRANT_BYTES } from "./grant-bytes.ts";
 import { ABLE_SHARE, pacesFor, startLinkRate, steer } from "./rate-allocation.ts";
@@ -61,15 +61,15 @@ function release(pacer: PacerState): void {
  * ms; null when no socket reports any.
  */
 function ask(pacer: PacerState, passedMs: number): { presentRttMs: number; rttMs: number } | null {
-  const trips: Told[] = [];
+  const trips: TcpInfo[] = [];
   let arrivedBytes = 0;
   for (const one of pacer.members) {
-    const told = one.socket?.told() ?? null;
-    if (told === null) continue;
-    const movedBytes = told.ackedBytes - one.ackedBefore;
+    const info = one.socket?.tcpInfo() ?? null;
+    if (info === null) continue;
+    const movedBytes = info.ackedBytes - one.ackedBefore;
     arrivedBytes += movedBytes - one.movedBytes;
     one.movedBytes = movedBytes;
-    if (told.rttMs > 0) trips.push(told);
+    if (info.rttMs > 0) trips.push(info);
   }
   if (trips.length === 0) return null;
   pacer.lately = [...pacer.lately.slice(1 - REMEMBERED_REVIEWS), (arrivedBytes * 1000) / Math.max(1, passedMs)];

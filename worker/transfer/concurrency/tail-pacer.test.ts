@@ -83,7 +83,7 @@ async function sail(line: Line, windows: readonly number[]): Promise<Sailed> {
           ship.pace = isFree || isDeaf ? Infinity : bytesPerSecond;
           return !isDeaf;
         },
-        told: () => {
+        tcpInfo: () => {
           if (ship === ships[0]) askedAt.push(performance.now() - startedAt);
           return { ackedBytes: ship.goneBefore + ship.gone, rttMs: rttMs(), leastRttMs };
         },

@@ -85,7 +85,7 @@ export function createTailPacer(parts: PacerParts): TailPacer {
           return free;
         },
         begins: (socket) => {
-          const told = socket.told();
+          const told = socket.tcpInfo();
           me.socket = told !== null && socket.pace(Infinity) ? socket : null;
           me.ackedBefore = told?.ackedBytes ?? 0;
           me.movedBytes = 0;

@@ -75,10 +75,10 @@ export function createSpanQueue<P extends { length: number; stepBytes?: number }
     if (of === undefined || gap === undefined) return null;
     const share = about.width === 1 ? of.length : waitingBytes / (SPANS_PER_CONNECTION * about.width);
     const align = of.piece.stepBytes ?? ALIGN_BYTES;
-    const wished = Math.ceil(Math.max(LEAST_SPAN_BYTES, share) / align) * align;
+    const spanBytes = Math.ceil(Math.max(LEAST_SPAN_BYTES, share) / align) * align;
     const rest = gap.to - gap.from;
     // A small rest is included, because it would cost a request of its own.
-    const length = rest < wished * 1.5 ? rest : wished;
+    const length = rest < spanBytes * 1.5 ? rest : spanBytes;
     const span = begin(of, { from: gap.from, to: gap.from + length, now: about.now, takeovers: 0 });
     waitingBytes -= length;
     givableBytes = Infinity;

@@ -2,7 +2,7 @@ import type { SignedRequest } from "#protocol/wire/operations.ts";
 import { Fault } from "#protocol/faults/fault.ts";
 import type { HttpAnswer } from "#storage/s3/answers.ts";
 import type { Target } from "./socket/open-socket.ts";
-import type { Told } from "#worker/base/system-calls.ts";
+import type { TcpInfo } from "#worker/base/system-calls.ts";
 
 /** One request and the handling of its answer, as callers of the HTTP client describe it. */
 export interface Exchange {
@@ -81,7 +81,7 @@ export interface PacedSocket {
   /** Sets the rate; Infinity: no limit. Returns false when it cannot be set. */
   pace(bytesPerSecond: number): boolean;
   /** Returns the TCP statistics; null when they cannot be read any more. */
-  told(): Told | null;
+  tcpInfo(): TcpInfo | null;
 }
 
 export interface FileBody {

@@ -131,8 +131,8 @@ export class Flow implements Paced {
     if (pace.tickMs > 0 && (!isTooMuch || mayShorten) && ((isOld && isLong) || mayTick)) {
       const bytesPerMs = Math.max(1, this.#bytesSinceRest / Math.max(1, nowMs - this.#restedAt));
       const aimBytes = direct === null ? pace.aimBytes : FAR_TOO_MUCH * pace.aimBytes;
-      const wishedMs = isOld && isLong ? Math.min(aimBytes / bytesPerMs, roundTripMs / 3) : roundTripMs / FAR;
-      restMs = isTooMuch ? pace.tickMs : restFor(pace.tickMs, Math.min(pace.mostMs, wishedMs));
+      const requestedMs = isOld && isLong ? Math.min(aimBytes / bytesPerMs, roundTripMs / 3) : roundTripMs / FAR;
+      restMs = isTooMuch ? pace.tickMs : restFor(pace.tickMs, Math.min(pace.mostMs, requestedMs));
       this.#isResting = true;
       if (!this.#isAtTicks) socket.pause();
       this.#isAtTicks = direct !== null;

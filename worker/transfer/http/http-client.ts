@@ -26,7 +26,7 @@ import { createRttEstimator, type RttEstimator } from "./socket/rtt-estimator.ts
 
 export { HEAD_ROOM_BYTES, HeldBody } from "./exchange.ts";
 export type { Exchange, PacedSocket, Sink, UploadBody } from "./exchange.ts";
-export type { Told } from "#worker/base/system-calls.ts";
+export type { TcpInfo } from "#worker/base/system-calls.ts";
 
 /**
  * HTTP/1.1 client on sockets of its own, because a general client costs several times the CPU and memory. It never sends

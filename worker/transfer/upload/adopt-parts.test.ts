@@ -37,7 +37,7 @@ async function prepare(given: { key: string; bytes?: Buffer; knownSums?: SendJob
   const path = join(store.folder, `source-${++serial}.bin`);
   await writeFile(path, given.bytes ?? content);
   const identity = await readIdentity(path);
-  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, wishedPartBytes: PART });
+  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, requestedPartBytes: PART });
   const journal = await openSendJournal(join(store.folder, `journal-${serial}.jsonl`));
   journals.push(journal);
   const { memory, nonce } = await journal.file({ key: given.key, identity, partBytes: plan.partBytes });

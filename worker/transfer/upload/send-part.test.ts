@@ -37,7 +37,7 @@ async function send({ isChanged }: { isChanged: boolean }): Promise<string> {
   const path = join(store.folder, key);
   await writeFile(path, content);
   const identity = await readIdentity(path);
-  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, wishedPartBytes: 5 * MIB });
+  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, requestedPartBytes: 5 * MIB });
   const journal = await openSendJournal(join(store.folder, `${key}.jsonl`));
   const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });
   const watch = {

@@ -32,7 +32,7 @@ afterAll(async () => {
 async function prepare(remember: (partNumber: number) => Promise<void>) {
   const key = `runs/test/${++serial}/model.bin`;
   const identity = await readIdentity(source);
-  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, wishedPartBytes: 5 * MIB });
+  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, requestedPartBytes: 5 * MIB });
   const journal = await openSendJournal(join(store.folder, `journal-${serial}.jsonl`));
   journals.push(journal);
   const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });

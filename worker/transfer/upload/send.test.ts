@@ -46,7 +46,7 @@ async function prepare(options: {
 }) {
   const { key, path = source } = options;
   const identity = await readIdentity(path);
-  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, wishedPartBytes: 5 * MIB });
+  const plan = planParts({ sizeBytes: identity.sizeBytes, traits: store.access.traits, requestedPartBytes: 5 * MIB });
   const journal = await openSendJournal(options.journal ?? join(store.folder, `journal-${++serial}.jsonl`));
   journals.push(journal);
   const { memory, nonce } = await journal.file({ key, identity, partBytes: plan.partBytes });

@@ -59,14 +59,14 @@ describe("percentiles", () => {
       await speak();
       test.advance(HOUR);
     }
-    const wishes = [
+    const questions = [
       query(),
       query({ by: "node" }),
       query({ by: "region", sources: ["live"] }),
       query({ by: "profile", nodeIds: [other.nodeId] }),
     ].map((one) => ({ ...one, to: test.hub.now() + 1 }));
     const answers = () =>
-      Promise.all(wishes.map(async (one) => (await callAs(test.hub, "viewer").history.percentiles(one)).rows));
+      Promise.all(questions.map(async (one) => (await callAs(test.hub, "viewer").history.percentiles(one)).rows));
     const before = await answers();
     expect(before[0]?.map(({ measure, count }) => [measure, count])).toEqual([
       ["up", 104],

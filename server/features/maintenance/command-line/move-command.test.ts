@@ -35,8 +35,8 @@ const around: Surroundings = {
 const hub = (line: string[], changes: Partial<Surroundings> = {}) => {
   const { postgres } = test.hub.settings;
   const variables = postgres === null ? {} : { TIDEMARK_DATABASE_URL: postgres.url };
-  const wish = { ...around, ...changes, variables: { ...variables, ...changes.variables } };
-  return runHubCommand(readCommand([...line, "--data", test.folder]), wish);
+  const options = { ...around, ...changes, variables: { ...variables, ...changes.variables } };
+  return runHubCommand(readCommand([...line, "--data", test.folder]), options);
 };
 const move = (to: string, changes: Partial<Surroundings> = {}) => hub(["move", "--to", to], changes);
 const failureOf = async (work: Promise<unknown>): Promise<string> =>

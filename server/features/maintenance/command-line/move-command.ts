@@ -62,11 +62,11 @@ async function keepOut(places: readonly Place[], folders: ReadonlySet<string>): 
 
 /** Checks the master key of the old database, and that the folder that the data goes to has the same where the key is a file. */
 async function prepare(scope: Scope, to: Place): Promise<void> {
-  const wish = toolsOptions(scope);
-  await settleStored(wish, [createSigner(wish, { now: wish.now })]);
-  if (wish.secret !== null || to.folder === null || to.folder === scope.dataFolder) return;
-  const there = createSigner({ ...wish, dataFolder: to.folder }, { now: wish.now });
-  await settleStored(wish, [there]).catch((error: unknown) => {
+  const tools = toolsOptions(scope);
+  await settleStored(tools, [createSigner(tools, { now: tools.now })]);
+  if (tools.secret !== null || to.folder === null || to.folder === scope.dataFolder) return;
+  const there = createSigner({ ...tools, dataFolder: to.folder }, { now: tools.now });
+  await settleStored(tools, [there]).catch((error: unknown) => {
     if (!isFault(error) || !error.code.startsWith("MASTER_KEY_")) throw error;
     throw refuse(
       "--to",

@@ -27,8 +27,8 @@ const around = {
 const hub = async (line: string[], stdin = "") => {
   const { postgres } = test.hub.settings;
   const variables = postgres === null ? {} : { TIDEMARK_DATABASE_URL: postgres.url };
-  const wish = { ...around, variables, readLine: async () => stdin };
-  const done = await runHubCommand(readCommand([...line, "--data", test.folder]), wish);
+  const options = { ...around, variables, readLine: async () => stdin };
+  const done = await runHubCommand(readCommand([...line, "--data", test.folder]), options);
   return { ...done, text: saidLines(done.text) };
 };
 const signIn = (email: string, password: string) => callAs(test.hub, NOBODY).auth.signIn({ email, password });

@@ -69,8 +69,8 @@ const refusedLines = (found: HistoryFound): string[] =>
   found.refusedKeys.map(({ key, why }) => `  refused ${key}: ${why}`);
 
 async function rebuildCommand(scope: Scope): Promise<CommandResult> {
-  const wish = rebuildOptions(scope);
-  const found = await withTools(await openToolsAlone(toolsOptions(scope)), (tools) => rebuild(tools, wish));
+  const options = rebuildOptions(scope);
+  const found = await withTools(await openToolsAlone(toolsOptions(scope)), (tools) => rebuild(tools, options));
   const lines = [
     `Read: ${foundText(found)}.`,
     ...refusedLines(found),
@@ -104,14 +104,14 @@ export function janitorLines(report: JanitorReport): string[] {
 async function janitor(scope: Scope): Promise<CommandResult> {
   const { invocation, around } = scope;
   const mode = invocation.switches.has("delete") ? ("delete" as const) : ("report" as const);
-  const wish = { mode, by: "command line" };
+  const options = { mode, by: "command line" };
   const reports = await withTools(await openToolsBeside(toolsOptions(scope)), async (tools) => {
     await checkMasterKey(tools.db, tools.signer, around.now());
     const name = invocation.values.get("profile");
-    if (name === undefined) return runJanitor(tools, wish);
+    if (name === undefined) return runJanitor(tools, options);
     const row = await tools.db.profile.findUnique({ where: { name } });
     if (row === null) throw new Fault("NOT_FOUND", { op: "janitor", subject: name });
-    return [await lookAtProfile(tools, row.id, wish)];
+    return [await lookAtProfile(tools, row.id, options)];
   });
   const exitCode = reports.some(({ fault }) => fault !== null) ? 8 : 0;
   return { ...done({ reports }, reports.flatMap(janitorLines)), exitCode };

@@ -183,9 +183,9 @@ export function directSocketOf(socket: Socket, straight: () => Straight | null):
           if (isTold) straight()?.rooms.paced(fd, bytesPerSecond < Infinity);
           return isTold;
         },
-        told: () => {
+        tcpInfo: () => {
           const fd = descriptor();
-          return fd < 0 ? null : calls.told(fd);
+          return fd < 0 ? null : calls.tcpInfo(fd);
         },
       };
     },

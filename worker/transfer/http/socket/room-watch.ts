@@ -65,14 +65,14 @@ export function createRoomWatch(
       if (waiting.size > 0) startAfter(shortest());
     }
   };
-  const wishOf = (socketFd: number, rttMs: number): number => {
+  const tickOf = (socketFd: number, rttMs: number): number => {
     const { roundTrips, ofDraining, leastMs, mostMs } = paced.has(socketFd) ? PACED_TICK : TICK;
     return Math.min(mostMs, Math.max(leastMs, rttMs * roundTrips, (drainMs.get(socketFd) ?? 0) * ofDraining));
   };
   const shortest = (): number => {
     const rttMs = about.rttMs() ?? 0;
     let least = Infinity;
-    for (const socketFd of waiting.keys()) least = Math.min(least, wishOf(socketFd, rttMs));
+    for (const socketFd of waiting.keys()) least = Math.min(least, tickOf(socketFd, rttMs));
     return least;
   };
   const startAfter = (ms: number) => {
@@ -94,10 +94,10 @@ export function createRoomWatch(
       if (isClosed) return false;
       waiting.set(socketFd, { goOn, since: about.now() });
       if (isTicking) return true;
-      const wishedMs = wishOf(socketFd, about.rttMs() ?? 0);
-      if (forgetTick !== null && wishedMs >= tickMs) return true;
+      const requestedMs = tickOf(socketFd, about.rttMs() ?? 0);
+      if (forgetTick !== null && requestedMs >= tickMs) return true;
       stop();
-      startAfter(wishedMs);
+      startAfter(requestedMs);
       return true;
     },
     paced: (socketFd, isPaced) => {

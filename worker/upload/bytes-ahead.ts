@@ -8,7 +8,7 @@ const TURN: readonly Capture["state"][] = ["running", "waiting", "paused", "fail
  * Returns for each run the bytes to send until its last capture is safe, with captures of other runs that go before. `movedOf`:
  * bytes of a capture that the store has.
  */
-export function sumAhead(captures: readonly Capture[], movedOf: (capture: Capture) => number): Map<string, number> {
+export function bytesAhead(captures: readonly Capture[], movedOf: (capture: Capture) => number): Map<string, number> {
   const ahead = new Map<string, number>();
   let bytes = 0;
   for (const state of TURN) {

@@ -1,7 +1,7 @@
-import type { NodeOrder } from "./orders.ts";
+import type { NodeCommand } from "./command-shapes.ts";
 
 /** Describes an order: `hold everything`, `limit up to 2.0 MB/s`. */
-export function orderWords(order: NodeOrder, rate: (bytesPerSecond: number) => string): string {
+export function commandWords(order: NodeCommand, rate: (bytesPerSecond: number) => string): string {
   const whole = (run: string | null) => (run === null ? "everything" : run);
   switch (order.kind) {
     case "hold":

@@ -9,7 +9,7 @@ import { tensorPatterns } from "../checkpoint/tensor-choice.ts";
 export const MOST_CHOSEN = 5_000;
 
 /** Orders about one transfer. */
-export const checkpointOrders = {
+export const checkpointCommands = {
   restore: z.object({
     kind: z.literal("restore"),
     /** Id of the transfer for this restore. The hub chooses it, so that pages can follow the restore from the first moment. */
@@ -67,7 +67,7 @@ export const checkpointOrders = {
 };
 
 /** Orders about a benchmark. A journal stores commands and must hold no keys, so the node requests the key when it starts. */
-export const benchOrders = {
+export const benchCommands = {
   /** Runs every case that was not reported yet. */
   bench: z.object({ kind: z.literal("bench"), turnId: id }),
   /** Ends the turn, because the benchmark was cancelled. */
@@ -84,7 +84,7 @@ const DAY_MS = 86_400_000;
 const graceMs = z.number().int().min(0).max(DAY_MS);
 
 /** Orders about a node, or one run on it. Times are epoch milliseconds by the hub's clock. */
-export const nodeOrders = {
+export const nodeCommands = {
   /** Pauses present and later transfers until `release`, also across a restart. */
   hold: z.object({ kind: z.literal("hold"), run: anyRun, direction: moveDirection.default("both") }),
   /** Ends a hold. Without `run` it also ends a drain. */
@@ -117,17 +117,17 @@ export const nodeOrders = {
   }),
 };
 
-export const nodeOrder = z.discriminatedUnion("kind", [
-  nodeOrders.hold,
-  nodeOrders.release,
-  nodeOrders.limit,
-  nodeOrders.priority,
-  nodeOrders.flush,
-  nodeOrders.retryUploads,
-  nodeOrders.cancelUploads,
-  nodeOrders.probe,
-  nodeOrders.drain,
-  nodeOrders.stop,
-  nodeOrders.reallocate,
+export const nodeCommand = z.discriminatedUnion("kind", [
+  nodeCommands.hold,
+  nodeCommands.release,
+  nodeCommands.limit,
+  nodeCommands.priority,
+  nodeCommands.flush,
+  nodeCommands.retryUploads,
+  nodeCommands.cancelUploads,
+  nodeCommands.probe,
+  nodeCommands.drain,
+  nodeCommands.stop,
+  nodeCommands.reallocate,
 ]);
-export type NodeOrder = z.infer<typeof nodeOrder>;
+export type NodeCommand = z.infer<typeof nodeCommand>;

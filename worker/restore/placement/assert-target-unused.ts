@@ -8,7 +8,7 @@ import { codeOf, diskFault } from "#worker/base/disk-fault.ts";
  * Refuses a partial restore that would replace anything but itself. The target must not exist, or be empty, or hold only chosen
  * files (of an earlier attempt). Faults: TARGET_EXISTS, READ_FAILED.
  */
-export async function assertFree(target: string, files: readonly Pick<ManifestFile, "path">[]): Promise<void> {
+export async function assertTargetUnused(target: string, files: readonly Pick<ManifestFile, "path">[]): Promise<void> {
   const chosen = new Set<string>(files.map(({ path }) => path));
   try {
     for (const entry of await readdir(target, { recursive: true, withFileTypes: true })) {
