@@ -133,6 +133,23 @@ it("seals the secrets of its job, which only the node of the job gets, and drops
   expect((await take(first)).secrets).toEqual({});
 });
 
+it("submits nothing of a schedule that is replaced after it was found due, because its secrets went with it", async () => {
+  const { signer } = test.hub;
+  const openText = signer.openText.bind(signer);
+  await set({ name: "a-first", job: { ...job, name: "a", secrets: { A: "one" } } });
+  await set({ job: { ...job, secrets: { B: "two" } } });
+  Object.assign(signer, {
+    openText: async (what: Parameters<typeof openText>[0]) => {
+      Object.assign(signer, { openText });
+      await set({ job, cron: "0 3 1 1 *" });
+      return openText(what);
+    },
+  });
+  await reach();
+  expect((await submitted()).map(({ name }) => name)).toEqual(["a"]);
+  expect((await row())?.name).toBe("a-first");
+});
+
 it("is replaced under its name, and removed without its jobs", async () => {
   expect(await set()).toMatchObject({ isNew: true });
   expect(await set({ cron: "0 3 * * *" })).toMatchObject({ isNew: false });
