@@ -83,10 +83,14 @@ const changesOf = (wanted: LinkThresholds, present: LinkThresholds): Partial<Lin
 
 function Simulator({ answer }: { answer: StartsAnswer }) {
   const { now: asked } = answer;
-  const present: LinkThresholds = { ...NO_THRESHOLDS, up: asked.up, down: asked.down, rttMs: asked.rttMs };
+  const { up: nowUp, down: nowDown, rttMs: nowRttMs } = asked;
+  const present = useMemo(
+    (): LinkThresholds => ({ ...NO_THRESHOLDS, up: nowUp, down: nowDown, rttMs: nowRttMs }),
+    [nowUp, nowDown, nowRttMs],
+  );
   // The thresholds that were moved. They stay when somebody else applies thresholds meanwhile, and the others follow.
   const [changed, setChanged] = useState<Partial<LinkThresholds>>({});
-  const wanted: LinkThresholds = { ...present, ...changed };
+  const wanted = useMemo((): LinkThresholds => ({ ...present, ...changed }), [present, changed]);
   if (Object.keys(changed).length > 0 && isSame(wanted, asked)) setChanged({});
   const move = (part: Partial<LinkThresholds>) => setChanged(changesOf({ ...wanted, ...part }, present));
   const [startMinutes, setStartMinutes] = useState("10");

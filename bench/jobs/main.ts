@@ -118,12 +118,17 @@ async function claimAll(hub: HubAddress, nodes: readonly Node[], claims: number)
 async function claimAtRate(hub: HubAddress, nodes: readonly Node[], claims: number): Promise<number[]> {
   const startedAt = performance.now();
   const running: Promise<number>[] = [];
+  // A node has one job at a time.
+  const lasts = new Map<Node, Promise<unknown>>();
   let at = 0;
   for (const index of Array.from({ length: claims }).keys()) {
     const node = nodes[index % nodes.length];
     if (node === undefined) break;
     await sleep(Math.max(0, startedAt + at - performance.now()));
-    running.push(claimOne(hub, node));
+    const claim = (lasts.get(node) ?? Promise.resolve()).then(() => claimOne(hub, node));
+    lasts.set(node, claim);
+    claim.catch(() => undefined);
+    running.push(claim);
     // Independent machines: the time between two claims has an exponential distribution.
     at += (-Math.log(1 - Math.random()) * 1_000) / FLEET_CLAIMS_PER_SECOND;
   }
@@ -255,7 +260,7 @@ export async function benchJobs(args: readonly string[]): Promise<void> {
       const about = `${formatCount(times.length)} claims by ${who} over ${formatCount(jobs)} waiting jobs`;
       console.log(`  ${about}: median ${median.toFixed(0)} ms, P99 ${p99.toFixed(0)} ms`);
     };
-    const some = Math.ceil(claims / 3);
+    const some = Math.max(1, Math.floor(claims / 3));
     say(await claimAll(hub, all.slice(0, 1), some), "one node");
     const rate = FLEET_CLAIMS_PER_SECOND.toFixed(1);
     say(await claimAtRate(hub, all, some), `${formatCount(PROJECTED)} nodes with jobs of an hour (${rate} a second)`);

@@ -8,7 +8,7 @@ import { tensorPatterns } from "../checkpoint/tensor-choice.ts";
 /** Largest number of files that one restore can name; a larger choice restores all files. */
 export const MOST_CHOSEN = 5_000;
 
-/** Orders about one transfer. */
+/** Commands about one transfer. */
 export const checkpointCommands = {
   restore: z.object({
     kind: z.literal("restore"),
@@ -66,7 +66,7 @@ export const checkpointCommands = {
   retry: z.object({ kind: z.literal("retry"), transferId: id }),
 };
 
-/** Orders about a benchmark. A journal stores commands and must hold no keys, so the node requests the key when it starts. */
+/** Commands about a benchmark. A journal stores commands and must hold no keys, so the node requests the key when it starts. */
 export const benchCommands = {
   /** Runs every case that was not reported yet. */
   bench: z.object({ kind: z.literal("bench"), turnId: id }),
@@ -83,7 +83,7 @@ const rate = z.number().int().min(0).max(1e13).nullable().optional();
 const DAY_MS = 86_400_000;
 const graceMs = z.number().int().min(0).max(DAY_MS);
 
-/** Orders about a node, or one run on it. Times are epoch milliseconds by the hub's clock. */
+/** Commands about a node, or one run on it. Times are epoch milliseconds by the hub's clock. */
 export const nodeCommands = {
   /** Pauses present and later transfers until `release`, also across a restart. */
   hold: z.object({ kind: z.literal("hold"), run: anyRun, direction: moveDirection.default("both") }),

@@ -43,8 +43,8 @@ import { cutSizes } from "../core/checkpoints/manifest/cut-sizes.ts";
 import { createInputReader } from "../core/api/input-reader.ts";
 import { checkMasterKey } from "../signer/check-master-key.ts";
 
-/** The hub that ends waits so long for claims under way; the next one gives up those that did not end. */
-const LONGEST_CLAIM_MS = 10_000;
+/** A hub that ends waits so long for claims under way: less than its launcher waits for it. The next hub gives up the others. */
+const LONGEST_CLAIM_MS = 1_500;
 /** Places of the inspector: one account gets no more than a third of them. */
 const INSPECTING = { atOnce: 6, atOnceEach: 2, waiting: 100, waitingEach: 20 };
 
@@ -211,7 +211,7 @@ export async function openHub(parts: HubParts): Promise<OpenedHub> {
     startClosing: () => closing.abort(),
     close: async () => {
       closing.abort();
-      await Promise.race([Promise.allSettled(hub.jobs.claims), sleep(LONGEST_CLAIM_MS, null, { ref: false })]);
+      await Promise.race([Promise.allSettled(hub.jobs.assigning), sleep(LONGEST_CLAIM_MS, null, { ref: false })]);
       await jobs.stop();
       await calling.stop();
       await scaling.stop();

@@ -12,7 +12,8 @@ export interface ResolveBounds {
   mostAtOnce: number;
 }
 
-/** Names that were late are remembered, the latest ones. */
+/** A name counts as late for so long, because the resolver may be back. */
+const LATE_MS = 60_000;
 const MOST_LATE = 1_000;
 
 const lateError = (host: string): Error =>
@@ -48,15 +49,16 @@ function createLane(mostAtOnce: number): <T>(task: () => Promise<T>) => Promise<
  */
 export function boundResolve(resolve: Resolve, { answerMs, mostAtOnce }: ResolveBounds): Resolve {
   const inFlight = new Map<string, Lookup>();
-  const late = new Set<string>();
+  /** Names whose last lookup was late, with the time of its end; the latest last. */
+  const late = new Map<string, number>();
   const usual = createLane(mostAtOnce);
   const slow = createLane(1);
 
   function noteLate(host: string, isLate: boolean): void {
     late.delete(host);
     if (!isLate) return;
-    late.add(host);
-    const [oldest] = late;
+    late.set(host, performance.now());
+    const [oldest] = late.keys();
     if (late.size > MOST_LATE && oldest !== undefined) late.delete(oldest);
   }
 
@@ -72,7 +74,7 @@ export function boundResolve(resolve: Resolve, { answerMs, mostAtOnce }: Resolve
 
   function begin(host: string): Lookup {
     const waits = { callers: 1 };
-    const lane = late.has(host) ? slow : usual;
+    const lane = performance.now() - (late.get(host) ?? -Infinity) < LATE_MS ? slow : usual;
     const result = lane(() => run(host, waits)).finally(() => inFlight.delete(host));
     // The last caller may be gone when it fails.
     result.catch(() => undefined);

@@ -258,7 +258,8 @@ async function keepListening(agent: Agent): Promise<void> {
         restorer.wake();
         agent.checker.wake();
       },
-      handle: (command) => handleCommand(agent, command),
+      // The hub looks for no job after some commands, also when the node refused them.
+      handle: (command) => handleCommand(agent, command).finally(() => agent.jobWait.wake()),
     },
     onTrouble: (error) => reporter.waitingFor(toFault(error, { op: "command" })),
   };
@@ -296,8 +297,7 @@ async function keepListening(agent: Agent): Promise<void> {
           session.settings = message.settings;
           return;
         case "command":
-          // The hub looks for no job after some commands, also when the node refused them.
-          inTurn(() => takeCommand(taking, message.command).finally(() => agent.jobWait.wake()));
+          inTurn(() => takeCommand(taking, message.command));
           return;
         case "refresh":
           inTurn(async () => {

@@ -25,7 +25,7 @@ export interface ConsoleReporter extends OrphanReporter, CaptureMessages, Restor
   limited(direction: "up" | "down", bytesPerSecond: number): void;
   waitingFor(error: unknown): void;
   /** Prints a command of the hub. */
-  handling(order: { kind: string; id: string }): void;
+  handling(command: { kind: string; id: string }): void;
   hubLost(error: unknown): void;
   hubBack(): void;
   /** Redraws the progress of the active upload until the signal fires. */

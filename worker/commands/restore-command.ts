@@ -130,8 +130,8 @@ async function askWorker(
 async function restoreAlone(command: RestoreCommand, wanted: RestoreInput): Promise<RestoreAnswer | PreviewAnswer> {
   const { config, platform } = command;
   const own = await stateFolder(config.text("state"), platform.home, [temporaryState(tmpdir())]);
-  const options = createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 16);
-  const state = await stateFolder(join(own, "restores", options), platform.home);
+  const digest = createHash("sha256").update(JSON.stringify(wanted)).digest("hex").slice(0, 16);
+  const state = await stateFolder(join(own, "restores", digest), platform.home);
   const done: { answer: RestoreAnswer | PreviewAnswer | null } = { answer: null };
   await runAgent({ ...command, state, readsOnly: true }, async (agent, life) => {
     // The location of the bytes is known from here on.

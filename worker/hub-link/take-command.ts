@@ -45,7 +45,7 @@ export interface Taking {
   onTrouble(error: unknown): void;
 }
 
-/** Orders that take long; later commands do not wait for them. */
+/** Commands that take long; later commands do not wait for them. */
 const LONG: ReadonlySet<CommandKind> = new Set(["flush", "probe", "drain", "reallocate", "preview", "bench"]);
 
 /** Treatment of a command that had started when the worker was killed: carried out `again`, or ended as `done` or `failed`. */

@@ -12,6 +12,8 @@ import type { JobWorker } from "./job-worker.ts";
 
 /** Pause between two questions, so that a hub that answers at once is not asked without end. */
 const PAUSE_MS = 1_000;
+/** Longest time to tell the hub that no job is wanted. */
+const LONGEST_END_MS = 2_000;
 const FIRST_REST_MS = 5_000;
 const LONGEST_REST_MS = 300_000;
 
@@ -56,6 +58,12 @@ export async function askForJob(
   const { queue, folder, slot, messages, unreported, setbacks, gpuMemoryBytes, clock } = worker;
   const signal = AbortSignal.any([life.stopping, agent.signal]);
   const stopped = aborted(signal).then(() => null);
+  /** Ends the search of the hub. Uploads may take minutes before the goodbye, and the hub would assign a job meanwhile. */
+  const askNoMore = async () => {
+    if (agent.signal.aborted) return;
+    const told = takeJob(hub, { bootId, queue, holds: [], ends: true }).catch(() => undefined);
+    await Promise.race([told, clock.sleep(LONGEST_END_MS, agent.signal).catch(() => undefined)]);
+  };
   let rest = restMs(clock, setbacks.count);
   for (let tries = 0; !signal.aborted;) {
     let pauseMs = PAUSE_MS;
@@ -81,15 +89,17 @@ export async function askForJob(
         };
         // When it is asked to stop, the goodbye gives back a job that is on its way.
         const answer = await Promise.race([takeJob(hub, question), stopped]);
-        if (answer === null) return null;
+        if (answer === null) {
+          await askNoMore();
+          return null;
+        }
         if (answer.job !== null) return answer.job;
         messages.waiting(queue, answer.why);
         if (answer.notifies === true) {
           pauseMs = 0;
           const waitMs = ASK_AGAIN_MS * (0.75 + clock.random() / 4);
           await Promise.race([jobWait.wait(waitMs), stopped]);
-          // Uploads may take minutes before the goodbye, and the hub would assign a job meanwhile.
-          if (life.stopping.aborted) void takeJob(hub, { bootId, queue, holds: [], ends: true }).catch(() => undefined);
+          if (life.stopping.aborted || stand.isDrained) await askNoMore();
         }
       }
       tries = 0;

@@ -149,7 +149,7 @@ function assertSuccess(answer: HttpAnswer, subject: string): void {
   if (answer.status < 200 || answer.status > 299) throw faultOfAnswer({ op: "GetObject", subject, answer });
 }
 
-interface Wished {
+interface SmallRequest {
   piece: Piece;
   operation: Get;
   signal: AbortSignal;
@@ -159,13 +159,13 @@ interface Wished {
 
 class SmallSink implements Sink {
   readonly #engine: Engine;
-  readonly #requested: Wished;
+  readonly #requested: SmallRequest;
   readonly #onMoved: (bytes: number) => void;
   readonly #lane: Lane;
   received = 0;
   kept: ObjectSum | null = null;
 
-  constructor(engine: Engine, requested: Wished, onMoved: (bytes: number) => void) {
+  constructor(engine: Engine, requested: SmallRequest, onMoved: (bytes: number) => void) {
     this.#engine = engine;
     this.#requested = requested;
     this.#onMoved = onMoved;

@@ -59,7 +59,7 @@ export async function openRun({ hub, run, node }: Claimant, isTogether = false):
 /** Records what these buckets know of a run; returns the highest epoch they name. @throws Fault those of the store */
 export async function readHomes(hub: Hub, run: RunName, stores: readonly OpenStore[]): Promise<number> {
   let highestSeen: number | null = null;
-  for (const store of stores) highestSeen = await readRun(hub, { store, run }, nothingFound());
+  for (const store of stores) highestSeen = await readRun(hub, { store, run, isAwaited: true }, nothingFound());
   if (highestSeen !== 0) await showHistory(hub);
   return highestSeen ?? 0;
 }

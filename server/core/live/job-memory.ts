@@ -31,6 +31,13 @@ export interface QueueWatcher {
   isBusy: boolean;
 }
 
+/** Claims of the nodes of one bucket profile for which the hub looks for jobs. */
+export interface ProfileClaims {
+  running: number;
+  /** Queues in which a node was left out because of the number. */
+  readonly leftOut: Set<QueueMemory>;
+}
+
 export interface QueueMemory {
   /** Calls that use it. It is forgotten with the last one, because nodes make up names of queues. */
   users: number;
@@ -44,6 +51,8 @@ export interface QueueMemory {
   readonly watchers: Map<string, QueueWatcher>;
   /** Aborted with the last watcher; null while there is none. */
   watched: AbortController | null;
+  /** Watchers were left out before, and may be looked for now. */
+  isDue: boolean;
   /** Newest last. */
   nothing: Nothing[];
 }
@@ -68,8 +77,10 @@ export interface JobMemory {
   readonly logs: JobLogs;
   /** Epoch ms at which an attempt was last asked about, by job. */
   readonly heard: Map<string, number>;
-  /** Claims for nodes that wait without an open call. The hub ends after them. */
-  readonly claims: Set<Promise<void>>;
+  /** Looks and claims for nodes that wait without an open call. The hub ends after them. */
+  readonly assigning: Set<Promise<void>>;
+  /** Claims of them, by bucket profile. */
+  readonly claims: Map<string, ProfileClaims>;
   /** Attempts may be open. Their rows are read only while this is true. */
   mayRun: boolean;
   /** Webhooks may wait to be called. Their rows are read only while this is true. */
@@ -89,7 +100,8 @@ export const createJobMemory = (now: number): JobMemory => ({
   waiting: new Map(),
   logs: new Map(),
   heard: new Map(),
-  claims: new Set(),
+  assigning: new Set(),
+  claims: new Map(),
   mayRun: true,
   mayCall: true,
   calling: new Map(),
@@ -104,6 +116,7 @@ const createQueueMemory = (): QueueMemory => ({
   closed: null,
   watchers: new Map(),
   watched: null,
+  isDue: false,
   nothing: [],
 });
 

@@ -105,16 +105,16 @@ async function readKind(kind: HistoryKind, reading: Reading, listed: readonly Li
 
 /**
  * Reads one run. Afterwards its row holds the highest epoch seen, which is returned; null when the bucket is none of its homes
- * and no other was read. The node of that epoch may go on, lower epochs are over, and new ones start well above. @throws Fault
+ * and no other was read. `isAwaited`: a node waits for it, so the listings run at the same time. The node of that epoch may go on, lower epochs are over, and new ones start well above. @throws Fault
  * those of the store
  */
 export async function readRun(
   hub: { db: Database; now: () => number },
-  at: { store: OpenStore; run: RunName },
+  at: { store: OpenStore; run: RunName; isAwaited?: boolean },
   found: HistoryFound,
 ): Promise<number | null> {
   const { db } = hub;
-  const { run, store } = at;
+  const { run, store, isAwaited = false } = at;
   const known = await db.run.findUnique({ where: { name: run }, include: { homes: true } });
   if (
     known !== null &&
@@ -129,14 +129,17 @@ export async function readRun(
     await db.run.create({ data: { name: run, profileId: store.profileId, createdAt, highestSeen: null } });
   }
   const reading: Reading = { db, store, run, now: hub.now(), found };
-  // A node waits for the claim of a new run, so the listings do not wait for each other.
-  const listings = await Promise.all(HISTORY_KINDS.map(async (kind) => ({ kind, ...(await listKind(kind, reading)) })));
+  const ahead = isAwaited ? await Promise.all(HISTORY_KINDS.map((kind) => listKind(kind, reading))) : [];
   const counts: number[] = [];
-  for (const { kind, listed } of listings) counts.push(await readKind(kind, reading, listed));
+  let highest = 0;
+  for (const [index, kind] of HISTORY_KINDS.entries()) {
+    const listing = ahead[index] ?? (await listKind(kind, reading));
+    counts.push(await readKind(kind, reading, listing.listed));
+    highest = Math.max(highest, listing.highest);
+  }
   const last = await db.epoch.findFirst({ where: { run }, orderBy: { epoch: "desc" } });
   const first = known === null ? await db.epoch.findFirst({ where: { run }, orderBy: { epoch: "asc" } }) : null;
   const beganAt = known?.createdAt ?? first?.claimedAt ?? createdAt;
-  const highest = Math.max(...listings.map((one) => one.highest));
   const highestSeen = Math.max(highest, last?.epoch ?? 0, known?.highestSeen ?? 0);
   if (last !== null) await db.$transaction((tx) => abandonAgain(tx, run));
   await db.$transaction([

@@ -53,7 +53,10 @@ export async function takeJob(
 ): Promise<TakeJobAnswer> {
   const node = await hearCaller({ hub, caller });
   endWait(hub.jobs, node.id);
-  if (input.ends === true) return { job: null, why: null };
+  if (input.ends === true) {
+    hub.jobs.offers.delete(node.id);
+    return { job: null, why: null };
+  }
   const mine = new AbortController();
   hub.jobs.waiting.set(node.id, mine);
   const { queue: name, gpuMemoryBytes, diskBytes, movesBytes } = input;

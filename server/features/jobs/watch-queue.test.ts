@@ -23,7 +23,8 @@ import {
   take,
   test,
 } from "#server/testing/jobs-for-each.ts";
-import { addTestNode, callAs, type TestNode } from "#server/testing/open-test-hub.ts";
+import { store } from "#server/testing/hub-for-each.ts";
+import { addTestNode, addTestProfile, callAs, type TestNode } from "#server/testing/open-test-hub.ts";
 
 /** Jobs for nodes that hold a stream, and no call, while they wait. */
 
@@ -145,17 +146,17 @@ it("is assigned to a node that was silent and speaks again", async () => {
 
 it("is assigned to others while the claim of one node takes long", async () => {
   const [one, two] = [await listen(first), await listen(second)];
-  const { stores } = test.hub;
-  const open = stores.open.bind(stores);
+  const { locks } = test.hub;
+  const run = locks.run.bind(locks);
   const gate = Promise.withResolvers<undefined>();
   let isFirst = true;
-  const slowOnce: typeof open = async (profileId) => {
-    const wait = isFirst ? gate.promise : undefined;
-    isFirst = false;
-    await wait;
-    return open(profileId);
+  const slowOnce: typeof run = async (key, task) => {
+    const isSlow = isFirst && key.startsWith("run ");
+    if (isSlow) isFirst = false;
+    if (isSlow) await gate.promise;
+    return run(key, task);
   };
-  Object.assign(stores, { open: slowOnce });
+  Object.assign(locks, { run: slowOnce });
   try {
     const [slow = ""] = await submit({});
     await vi.waitFor(async () => expect(await outcomesOf(slow)).toEqual([null]), 20_000);
@@ -167,6 +168,36 @@ it("is assigned to others while the claim of one node takes long", async () => {
     expect((await take(first)).id).toBe(slow);
   } finally {
     gate.resolve(undefined);
-    Object.assign(stores, { open });
+    Object.assign(locks, { run });
   }
+});
+
+it("leaves out no node for good, and lets no bucket wait for another, when many claims take long", async () => {
+  const nodes: TestNode[] = [first, second];
+  while (nodes.length < 10) nodes.push(await addTestNode(test.hub, profileId, `gpu-${nodes.length + 1}`));
+  const elsewhere = await addTestProfile(test.hub, store.endpoint, { name: "elsewhere", prefix: "elsewhere/" });
+  nodes.push(await addTestNode(test.hub, elsewhere, "elsewhere-1"));
+  const messages: NodeMessage[][] = [];
+  for (const node of nodes) messages.push(await listen(node));
+  const { locks } = test.hub;
+  const run = locks.run.bind(locks);
+  const gate = Promise.withResolvers<undefined>();
+  const slow: typeof run = async (key, task) => {
+    if (key.startsWith("run ")) await gate.promise;
+    return run(key, task);
+  };
+  Object.assign(locks, { run: slow });
+  try {
+    await submit(...nodes.map((_, index) => ({ name: `job-${index}` })));
+    const reserved = () => test.hub.db.job.count({ where: { state: "running" } });
+    // Eight of the first bucket, and the one of the other.
+    await vi.waitFor(async () => expect(await reserved()).toBe(9), 20_000);
+    notifyQueues(test.hub.jobs, ["default"]);
+    await vi.waitFor(() => expect(test.hub.jobs.queues.get("default")?.signal.waiting).toBe(1), 20_000);
+    expect(await reserved()).toBe(9);
+  } finally {
+    gate.resolve(undefined);
+    Object.assign(locks, { run });
+  }
+  await vi.waitFor(() => expect(messages.map((sent) => sent.length)).toEqual(nodes.map(() => 1)), 20_000);
 });

@@ -1,7 +1,8 @@
+import { isExpected } from "#protocol/fleet/node-status.ts";
 import { ASK_AGAIN_MS } from "#protocol/jobs/node-jobs.ts";
 import type { Hub } from "#server/core/api/hub.ts";
-import { withQueue, type QueueMemory, type QueueWatcher } from "#server/core/live/job-memory.ts";
-import { post, stateOf } from "#server/core/live/live-node.ts";
+import { withQueue, type ProfileClaims, type QueueMemory, type QueueWatcher } from "#server/core/live/job-memory.ts";
+import { post, stateOf, type LiveNode } from "#server/core/live/live-node.ts";
 import { createPauses } from "#server/platform/pauses.ts";
 import { claimReserved, isClosed, reserveFirst } from "./hand-out.ts";
 
@@ -51,53 +52,43 @@ function isOver({ now }: Pick<Hub, "now">, { node, until }: QueueWatcher): boole
   return now() > until || node.mailboxes.size === 0 || state === "offline" || state === "revoked";
 }
 
-/** The claims of one queue that are under way. */
-interface Claims {
-  /** By bucket profile. */
-  running: Map<string, number>;
-  /** A watcher was left out, because too many claims of its profile were under way. */
-  isLeftOut: boolean;
-  /** Another round is due because of that. */
-  isDue: boolean;
-}
-
 /** Looks for all watchers of a queue at each change, and each minute. A claim that takes long delays no other watcher. */
 const lookForAll = (hub: Hub, { name, watched }: { name: string; watched: AbortController }): Promise<void> =>
   withQueue(hub.jobs, name, async (queue) => {
     const abort = AbortSignal.any([watched.signal, hub.closing]);
-    const claims: Claims = { running: new Map(), isLeftOut: false, isDue: false };
+    const pauses = createPauses();
     let { version } = queue;
     while (!abort.aborted) {
-      if (queue.version === version && !claims.isDue) {
-        await queue.signal.wait({ timeoutMs: LOOK_AGAIN_MS, abort });
-      }
+      if (queue.version === version && !queue.isDue) await queue.signal.wait({ timeoutMs: LOOK_AGAIN_MS, abort });
       version = queue.version;
-      claims.isDue = false;
-      const pauses = createPauses();
+      queue.isDue = false;
       for (const watcher of queue.watchers.values()) {
         if (pauses.isDue()) await pauses.take();
         if (abort.aborted) break;
         if (isOver(hub, watcher)) watcher.ended.abort();
-        else if (!watcher.isBusy && !isClosed(hub, queue) && watcher.restUntil <= hub.now()) {
-          await lookFor(hub, { queue, claims }, watcher);
-        }
+        else if (mayLook(hub, queue, watcher)) await lookFor(hub, queue, watcher);
       }
     }
   });
 
+/** Returns whether a job may be found for a watcher now. */
+function mayLook(hub: Hub, queue: QueueMemory, { node, isBusy, restUntil }: QueueWatcher): boolean {
+  if (isBusy || isClosed(hub, queue) || restUntil > hub.now() || !isExpected(stateOf(node))) return false;
+  const claims = claimsOf(hub, node);
+  if (claims.running < MOST_CLAIMS) return true;
+  claims.leftOut.add(queue);
+  return false;
+}
+
+function claimsOf({ jobs }: Pick<Hub, "jobs">, { profileId }: Pick<LiveNode, "profileId">): ProfileClaims {
+  const claims = jobs.claims.get(profileId) ?? { running: 0, leftOut: new Set() };
+  jobs.claims.set(profileId, claims);
+  return claims;
+}
+
 /** Looks for a job for one watcher. Resolves when one is reserved or none was found; the claim of the run goes on after that. */
-function lookFor(
-  hub: Hub,
-  { queue, claims }: { queue: QueueMemory; claims: Claims },
-  watcher: QueueWatcher,
-): Promise<void> {
+function lookFor(hub: Hub, queue: QueueMemory, watcher: QueueWatcher): Promise<void> {
   const { node, bootId, offer, ended } = watcher;
-  const running = claims.running.get(node.profileId) ?? 0;
-  if (running >= MOST_CLAIMS) {
-    claims.isLeftOut = true;
-    return Promise.resolve();
-  }
-  claims.running.set(node.profileId, running + 1);
   watcher.isBusy = true;
   const wanted = { node, bootId, offer, abort: AbortSignal.any([ended.signal, hub.closing]) };
   const known = Promise.withResolvers<void>();
@@ -109,15 +100,26 @@ function lookFor(
     for (;;) {
       const looked = await reserveFirst(hub, queue, wanted);
       if (looked.reserved === null) return;
+      const claims = claimsOf(hub, node);
+      claims.running++;
       known.resolve();
-      const handed = await claimReserved(hub, wanted, looked.reserved);
-      if (handed === null) continue;
-      if (handed.job === null) watcher.restUntil = hub.now() + AFTER_REFUSAL_MS;
-      else tell();
-      return;
+      try {
+        const handed = await claimReserved(hub, wanted, looked.reserved);
+        if (handed === null) continue;
+        if (handed.job === null) watcher.restUntil = hub.now() + AFTER_REFUSAL_MS;
+        else tell();
+        return;
+      } finally {
+        claims.running--;
+        for (const other of claims.leftOut) {
+          other.isDue = true;
+          other.signal.notify();
+        }
+        claims.leftOut.clear();
+      }
     }
   };
-  const claim = hub.locks
+  const assigning = hub.locks
     .run(`jobs of ${node.id}`, assign)
     .catch((error: unknown) => {
       hub.log.warn({ error, node: node.name }, "a job could not be assigned to a waiting node");
@@ -125,15 +127,10 @@ function lookFor(
       tell();
     })
     .finally(() => {
-      known.resolve();
       watcher.isBusy = false;
-      claims.running.set(node.profileId, (claims.running.get(node.profileId) ?? 1) - 1);
-      hub.jobs.claims.delete(claim);
-      if (!claims.isLeftOut) return;
-      claims.isLeftOut = false;
-      claims.isDue = true;
-      queue.signal.notify();
+      known.resolve();
+      hub.jobs.assigning.delete(assigning);
     });
-  hub.jobs.claims.add(claim);
+  hub.jobs.assigning.add(assigning);
   return known.promise;
 }

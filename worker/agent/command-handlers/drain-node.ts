@@ -17,6 +17,8 @@ export async function drainNode(agent: Agent): Promise<CommandDetail> {
     });
   }
   await stand.setDrained("drained");
+  // The worker may have asked for a job meanwhile. It tells the hub that it takes none.
+  agent.jobWait.wake();
   const unsafe = ledger.all().filter(isUnsafe).length;
   await flush(agent, {}, agent.signal);
   return { checkpoints: unsafe };

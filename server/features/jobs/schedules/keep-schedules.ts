@@ -64,7 +64,7 @@ export const keepSchedules = (hub: Hub): Promise<void> =>
     const now = hub.now();
     const due = await hub.db.jobSchedule.findMany({
       where: { pausedAt: null, nextAt: { lte: new Date(now) } },
-      orderBy: { nextAt: "asc" },
+      orderBy: [{ nextAt: "asc" }, { name: "asc" }],
       take: AT_ONCE,
     });
     for (const schedule of due) {
