@@ -110,6 +110,8 @@ export interface Agent {
   doubtful: DoubtfulCaptures;
   /** Number of epochs that this worker opened per run because training began anew (`beginLine`). */
   linesBegun: Map<RunName, number>;
+  /** Lines that this process opens or has opened, by the id of the line. */
+  openedLines: Map<string, Promise<number | null>>;
   /** Opens the lines of a run that could not be opened when they began. */
   openLines(run: RunName): Promise<void>;
   /** When this worker began to watch each run, epoch ms. */

@@ -60,6 +60,7 @@ function partsOf(about: About = {}) {
     outbox: { add: async (event: NodeEventBody) => void events.push(event) },
     openLines: async () => undefined,
     linesBegun: new Map(about.begun === undefined ? [] : [[run, about.begun]]),
+    openedLines: new Map(),
   };
   return { parts: parts as unknown as Parameters<typeof beginLine>[0], begin, events, updates };
 }

@@ -27,6 +27,7 @@ type Parts = Pick<
   | "session"
   | "reporter"
   | "linesBegun"
+  | "openedLines"
   | "openLines"
   | "training"
   | "outbox"

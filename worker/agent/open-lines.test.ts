@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { runName } from "#protocol/base/names.ts";
-import { createLineOpener } from "./open-lines.ts";
+import { createLineOpener, openLine } from "./open-lines.ts";
 
 const run = runName.parse("llama");
 
@@ -27,6 +27,7 @@ test("lines that wait are opened once, the oldest first, each after the epoch be
     ledger: { all: () => captures, update },
     reporter: { lineBegun: vi.fn() },
     linesBegun: new Map(),
+    openedLines: new Map(),
   };
   const open = createLineOpener(parts as unknown as Parameters<typeof createLineOpener>[0]);
   await Promise.all([open(run), open(run)]);
@@ -55,9 +56,43 @@ test("a line whose answer came late is not opened a second time", async () => {
     ledger: { all: () => captures, update },
     reporter: { lineBegun: vi.fn() },
     linesBegun: new Map(),
+    openedLines: new Map(),
   };
   await createLineOpener(parts as unknown as Parameters<typeof createLineOpener>[0])(run);
   expect([begin.mock.calls.length, captures[0]?.epoch]).toEqual([0, 8]);
+});
+
+test("a line for whose answer its capture did not wait is opened once, also when it did not know the epoch before it", async () => {
+  const line = { id: "line", from: null, after: { epoch: 0, step: 20 }, step: 10 };
+  const captures: { id: string; run: string; capturedAt: number; epoch: number | null; newLine: unknown }[] = [];
+  const answer = Promise.withResolvers<undefined>();
+  let present: object = { epoch: 1 };
+  const begin = vi.fn(async (_: string, branch: object) => {
+    await answer.promise;
+    present = { epoch: 2, branch };
+    return { epoch: 2 };
+  });
+  const update = async (_: string, change: object) => void Object.assign(captures[0] ?? {}, change);
+  const parts = {
+    runs: { epochOf: async () => present, beginLine: begin },
+    ledger: { all: () => captures, update },
+    reporter: { lineBegun: vi.fn() },
+    linesBegun: new Map(),
+    openedLines: new Map(),
+  } as unknown as Parameters<typeof createLineOpener>[0];
+  const late = openLine(parts, run, line);
+  captures.push({ id: "a", run, capturedAt: 1, epoch: null, newLine: line });
+  const opening = createLineOpener(parts)(run);
+  answer.resolve(undefined);
+  expect(await late).toBe(2);
+  await opening;
+  expect([begin.mock.calls.length, captures[0]?.epoch, captures[0]?.newLine]).toEqual([1, 2, null]);
+
+  // The same after a start of another process, which asks the hub where the run is.
+  Object.assign(captures[0] ?? {}, { epoch: null, newLine: line });
+  const restarted = { ...parts, linesBegun: new Map(), openedLines: new Map() };
+  await createLineOpener(restarted)(run);
+  expect([begin.mock.calls.length, captures[0]?.epoch]).toEqual([1, 2]);
 });
 
 test.each([
@@ -77,6 +112,7 @@ test.each([
     ledger: { all: () => captures, update },
     reporter: { lineBegun: vi.fn() },
     linesBegun: new Map(),
+    openedLines: new Map(),
   };
   await createLineOpener(parts as unknown as Parameters<typeof createLineOpener>[0])(run);
   expect(begin).not.toHaveBeenCalled();

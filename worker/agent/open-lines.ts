@@ -11,13 +11,27 @@ interface LineParts {
   reporter: Pick<ConsoleReporter, "lineBegun">;
   /** How many lines of each run this process has opened. */
   linesBegun: Map<RunName, number>;
+  /** Lines that this process opens or has opened, by the id of the line: a capture does not wait for an answer that comes late. */
+  openedLines: Map<string, Promise<number | null>>;
 }
 
 /**
  * Opens a line as the next epoch. Returns null when another writer continued the run meanwhile: another node took it over, or a person chose
  * its start. The line then belongs to the epoch before it. @throws Fault EPOCH_OVER, those of the hub, NO_SPACE, WRITE_FAILED
  */
-export async function openLine(
+export function openLine(parts: LineParts, run: RunName, line: UnopenedLine): Promise<number | null> {
+  const { openedLines } = parts;
+  const known = openedLines.get(line.id);
+  if (known !== undefined) return known;
+  const opening = askForLine(parts, run, line).catch((error: unknown) => {
+    openedLines.delete(line.id);
+    throw error;
+  });
+  openedLines.set(line.id, opening);
+  return opening;
+}
+
+async function askForLine(
   { runs, ledger, reporter, linesBegun }: LineParts,
   run: RunName,
   { from, after, step }: UnopenedLine,
@@ -25,8 +39,12 @@ export async function openLine(
   const present = await runs.epochOf(run);
   const { epoch } = present;
   const branch: LineBranch = { from, after: { ...after, epoch: after.epoch || epoch }, step };
-  // An answer to an earlier question came late.
   if (isSameBranch(branch, present.branch)) return epoch;
+  // An earlier process asked for it and got no answer. The line did not know then which epoch it follows.
+  const { branch: last } = present;
+  if (after.epoch === 0 && last != null && !linesBegun.has(run)) {
+    if (isSameBranch({ ...branch, after: { ...branch.after, epoch: last.after.epoch } }, last)) return epoch;
+  }
   if (branch.after.epoch !== epoch) return null;
   // Captures from before the hub could be asked belong to the line that ends.
   for (const item of ledger.all())

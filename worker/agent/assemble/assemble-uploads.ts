@@ -48,6 +48,7 @@ export interface AssembledUploads {
   /** Opens the lines of a run that could not be opened when they began. */
   openLines(run: RunName): Promise<void>;
   linesBegun: Map<RunName, number>;
+  openedLines: Map<string, Promise<number | null>>;
 }
 
 /** Creates the uploader with the runs that it writes and the rate forecast of the uplink. */
@@ -70,7 +71,8 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     onClaimed: ({ name }, { epoch, branch }) => ledger.noteEpoch(name, epoch, branch),
   });
   const linesBegun = new Map<RunName, number>();
-  const openLines = createLineOpener({ runs, ledger, reporter, linesBegun });
+  const openedLines = new Map<string, Promise<number | null>>();
+  const openLines = createLineOpener({ runs, ledger, reporter, linesBegun, openedLines });
   const ends = createEnds();
   const savedRuns = new Set<RunName>();
   const doubtful = createDoubtfulCaptures(ledger.all());
@@ -96,7 +98,7 @@ export function assembleUploads(pieces: UploadPieces): AssembledUploads {
     onSent: uplink.add,
     onWaiting: reporter.waitingFor,
   });
-  return { runs, uplink, uploader, ends, savedRuns, doubtful, openLines, linesBegun };
+  return { runs, uplink, uploader, ends, savedRuns, doubtful, openLines, linesBegun, openedLines };
 }
 
 /** Returns the rate of the uplink as far as it is known before the first upload, bytes per second; null when it is not. */
