@@ -1,6 +1,6 @@
 import type { NodeCommand } from "./command-shapes.ts";
 
-/** Describes an order: `hold everything`, `limit up to 2.0 MB/s`. */
+/** Describes a command: `hold everything`, `limit up to 2.0 MB/s`. */
 export function commandWords(order: NodeCommand, rate: (bytesPerSecond: number) => string): string {
   const whole = (run: string | null) => (run === null ? "everything" : run);
   switch (order.kind) {

@@ -1,3 +1,4 @@
+import { createLane } from "#protocol/base/lane.ts";
 import type { Resolve } from "./pinned-lookup.ts";
 
 /**
@@ -23,23 +24,6 @@ interface Lookup {
   result: Promise<readonly string[]>;
   /** Callers that wait for the result. */
   callers: number;
-}
-
-/** Returns a function that runs so many tasks at once, the others in their order. */
-function createLane(mostAtOnce: number): <T>(task: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (task) => {
-    if (running >= mostAtOnce) await new Promise<void>((begin) => waiting.push(begin));
-    else running++;
-    try {
-      return await task();
-    } finally {
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-    }
-  };
 }
 
 /**

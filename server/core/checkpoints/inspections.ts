@@ -1,3 +1,4 @@
+import { createLane } from "#protocol/base/lane.ts";
 import type { FileInspection } from "#protocol/checkpoint/inspect.ts";
 import type { Inspections } from "../api/ports/inspections.ts";
 
@@ -10,8 +11,7 @@ const weightOf = ({ tensors, metadata, curve, names }: FileInspection): number =
 
 export function createInspections(mostBytes = MOST_BYTES): Inspections {
   const known = new Map<string, FileInspection>();
-  const waiting: (() => void)[] = [];
-  let [bytes, running] = [0, 0];
+  let bytes = 0;
 
   const keep = (version: string, found: FileInspection) => {
     const weight = weightOf(found);
@@ -24,18 +24,7 @@ export function createInspections(mostBytes = MOST_BYTES): Inspections {
       bytes -= weightOf(held);
     }
   };
-  const inTurn = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (running >= MOST_AT_A_TIME) await new Promise<void>((resolve) => waiting.push(resolve));
-    else running++;
-    try {
-      return await work();
-    } finally {
-      // Hands the slot to the next waiting call, or frees it.
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-    }
-  };
+  const inTurn = createLane(MOST_AT_A_TIME);
   return {
     of: async (version, look) => {
       const found = version === null ? undefined : known.get(version);
